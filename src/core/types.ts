@@ -1,0 +1,75 @@
+/** Words of the design (one meaning each), as types. Stamps are nanoseconds of ROS time, durations carry their unit. */
+
+/** What an action dimension means; decides resampling and what stopping is. */
+export const ACTION_KINDS = ['position', 'velocity', 'delta', 'binary'] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
+/** One synchronised observation, preprocessed: what crosses from the ROS process to the engine process. */
+export interface Observation {
+  /** Stamp of the newest part (camera or state). */
+  readonly stampNs: bigint;
+  readonly epoch: number;
+  readonly instruction: string;
+  /** [stateDim] in robot units, in the order of the robot file. */
+  readonly state: Float64Array;
+  /** Present camera slots, in the engine's slot order; a missing camera is left out, not masked. */
+  readonly cameras: readonly string[];
+  /** [cameras.length, H, W, 3] u8 RGB, resized with pad to the engine's resolution. */
+  readonly images: Uint8Array;
+}
+
+/** An observation whose prompt is tokenised: what the scheduler works on. */
+export interface Frame {
+  /** Counts up; unique in one engine process. */
+  readonly id: number;
+  readonly stampNs: bigint;
+  readonly epoch: number;
+  readonly cameras: readonly string[];
+  readonly images: Uint8Array;
+  /** Token ids of the root prompt, begin token included. */
+  readonly promptIds: readonly number[];
+  /** Starting noise [H·A]; without it the executor draws the counter-based noise of the stamp. */
+  readonly noise?: Float32Array;
+}
+
+/** One language generation asked for. */
+export interface LanguageRequest {
+  readonly id: string;
+  /** Token ids of the private continuation after the root prefix; may be empty. */
+  readonly seedIds: readonly number[];
+  readonly maxTokens: number;
+  /** 0 is greedy. */
+  readonly temperature: number;
+  /** Seed of the sampling stream; unused when greedy. */
+  readonly samplingSeed: number;
+  /** Higher goes first. */
+  readonly priority: number;
+  /** Engine-clock time after which the request ends with reason `deadline`; null is never. */
+  readonly deadlineMs: number | null;
+  /** False: ends `superseded` when the instruction changes. */
+  readonly keepOnInstruction: boolean;
+}
+
+/** Why a request ended; announced exactly once. */
+export const END_REASONS = [
+  'end', // stop id
+  'length', // max_tokens reached
+  'deadline',
+  'cancelled',
+  'superseded', // instruction change, reset or clock jump
+  'failed', // a run failed or the engine process died
+  'rejected', // malformed, or can never fit
+  'dropped', // pushed out of a full queue
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+/** H action steps from one frame, in robot units. */
+export interface ActionChunk {
+  readonly observationStampNs: bigint;
+  readonly epoch: number;
+  readonly horizon: number;
+  /** Action dimensions per step. */
+  readonly dims: number;
+  /** [horizon·dims] row-major. */
+  readonly values: Float64Array;
+}

@@ -1,0 +1,123 @@
+/** Messages between the ROS process and the engine process (`child_process.fork`, serialization 'advanced'). */
+import type { ActionChunk, EndReason, Observation } from '../core/types';
+import type { ErrorCode } from '../core/errors';
+
+/** A language request as it arrives; the engine process tokenises `text`. */
+export interface LanguageRequestInput {
+  readonly id: string;
+  /** The seed text, e.g. `Subtask: `. */
+  readonly text: string;
+  readonly maxTokens: number;
+  readonly temperature: number;
+  readonly samplingSeed: number;
+  readonly priority: number;
+  /** Milliseconds from receipt; null is no deadline. */
+  readonly deadlineInMs: number | null;
+  readonly keepOnInstruction: boolean;
+}
+
+/** What can change while the engine runs. */
+export interface EngineTunables {
+  /** k: decode steps per frame. */
+  readonly tokensPerFrame: number;
+  /** Cap of the replan rate; 0 is no cap. */
+  readonly replanRateHz: number;
+}
+
+export interface EngineOptions {
+  readonly engineDir: string;
+  /** Camera slots that this deployment has, in the engine's slot order. */
+  readonly cameras: readonly string[];
+  readonly threads: number;
+  /** Seed of the counter-based action noise. */
+  readonly seed: bigint;
+  readonly denoiseSteps: number;
+  readonly maxRequests: number;
+  readonly maxQueue: number;
+  /** Upper limit of a request's max_tokens. */
+  readonly maxTokens: number;
+  /** Longest seed in tokens. */
+  readonly maxSeedTokens: number;
+  readonly attention: 'bidirectional' | 'causal';
+  /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */
+  readonly noiseFile: string | null;
+  readonly tunables: EngineTunables;
+}
+
+export type ToEngine =
+  | { readonly type: 'configure'; readonly options: EngineOptions }
+  /** Answer to `want-frame`. */
+  | { readonly type: 'frame'; readonly observation: Observation }
+  /** Answer to `want-frame`: nothing newer than the last frame; the credit stays and a frame will follow. */
+  | { readonly type: 'no-frame' }
+  | { readonly type: 'request'; readonly request: LanguageRequestInput }
+  | { readonly type: 'cancel'; readonly id: string }
+  /** Results of older epochs are void; requests that do not survive end `superseded`. */
+  | { readonly type: 'epoch'; readonly epoch: number; readonly endAll: boolean }
+  | { readonly type: 'tunables'; readonly tunables: EngineTunables }
+  | { readonly type: 'stop' };
+
+export const RUN_KINDS = ['load', 'vision', 'prefill', 'denoise', 'seed', 'decode'] as const;
+export type RunKind = (typeof RUN_KINDS)[number];
+
+export interface EngineInfo {
+  readonly name: string;
+  readonly precision: string;
+  readonly provider: string;
+  readonly imageHeight: number;
+  readonly imageWidth: number;
+  /** All slots of the model, in its order. */
+  readonly cameraSlots: readonly string[];
+  readonly stateDim: number;
+  /** Dimensions that leave the engine (un-normalised), at most the model's action width. */
+  readonly actionDims: number;
+  readonly horizon: number;
+  readonly maxPromptTokens: number;
+  readonly kvBytes: number;
+  readonly maxRequests: number;
+}
+
+/** What one frame cost, sent after its last decode step. */
+export interface FrameStats {
+  readonly observationStampNs: bigint;
+  readonly batch: number;
+  readonly queued: number;
+  readonly decodeSteps: number;
+  readonly tokens: number;
+  /** Wall ms of each kind of run in this frame. */
+  readonly stageMs: Readonly<Partial<Record<RunKind, number>>>;
+  /** Share of KV positions in use, 0..1. */
+  readonly cacheUse: number;
+}
+
+export type FromEngine =
+  | { readonly type: 'ready'; readonly info: EngineInfo }
+  | { readonly type: 'begin'; readonly run: RunKind; readonly expectedMs: number }
+  | { readonly type: 'end'; readonly run: RunKind; readonly ms: number }
+  | { readonly type: 'want-frame' }
+  | { readonly type: 'chunk'; readonly chunk: ActionChunk }
+  | {
+      readonly type: 'token';
+      readonly id: string;
+      /** Counts from 0 per request, without gaps; `done` carries the next number. */
+      readonly sequence: number;
+      readonly tokenId: number;
+      /** Text that became readable with this token; empty in the middle of a UTF-8 character. */
+      readonly text: string;
+      readonly frameStampNs: bigint;
+    }
+  | {
+      readonly type: 'done';
+      readonly id: string;
+      readonly sequence: number;
+      readonly reason: EndReason;
+      /** Rest of the text, when the last token ended inside a UTF-8 character. */
+      readonly text: string;
+      readonly frameStampNs: bigint;
+      readonly error: { readonly code: ErrorCode; readonly message: string } | null;
+    }
+  | { readonly type: 'stats'; readonly stats: FrameStats }
+  /** Something was refused or thrown away; counted by code. */
+  | { readonly type: 'drop'; readonly code: ErrorCode; readonly message: string }
+  | { readonly type: 'alive' }
+  | { readonly type: 'fatal'; readonly code: ErrorCode; readonly message: string };
