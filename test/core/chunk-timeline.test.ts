@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { ChunkTimeline } from '../../src/core/chunk-timeline';
+import type { ActionDim } from '../../src/core/robot';
+import type { ActionChunk, ActionKind } from '../../src/core/types';
+
+const TICK_NS = 14_285_714n;
+const TICK_HZ = 70;
+const T0 = 1_000_000_000_000n;
+const ms = (value: number): bigint => BigInt(Math.round(value * 1e6));
+const tick = (n: number): bigint => T0 + BigInt(Math.round((n * 1e9) / TICK_HZ));
+
+const dim = (kind: ActionKind, over: Partial<ActionDim> = {}): ActionDim => ({
+  name: kind,
+  joint: kind,
+  kind,
+  min: -1000,
+  max: 1000,
+  maxRate: null,
+  ...over,
+});
+
+const chunk = (steps: readonly (readonly number[])[], observedNs: bigint, epoch = 0): ActionChunk => ({
+  observationStampNs: observedNs,
+  epoch,
+  horizon: steps.length,
+  dims: steps[0]!.length,
+  values: Float64Array.from(steps.flat()),
+});
+
+const ramp = (count: number, from = 0): number[][] => Array.from({ length: count }, (_, k) => [from + k]);
+
+describe('speed of play (O-26)', () => {
+  test('a ramp of 50 steps at 50 Hz lasts 1.0 s on a 70 Hz timer', () => {
+    const timeline = new ChunkTimeline([dim('position')], 50);
+    timeline.accept(chunk(ramp(50), T0), tick(0));
+    const samples = Array.from({ length: 80 }, (_, n) => timeline.sample(tick(n)));
+    expect(samples.filter(s => s.source === 'chunk')).toHaveLength(70);
+    expect(samples[0]!.values![0]).toBe(0);
+    expect(samples[35]!.values![0]).toBeCloseTo(25, 3);
+    expect(samples[71]!.source).toBe('hold');
+    expect(samples[71]!.values).toBeNull();
+  });
+
+  test('velocities are held while the chunk lasts, not interpolated', () => {
+    const timeline = new ChunkTimeline([dim('velocity')], 50);
+    timeline.accept(chunk(ramp(10), T0), T0);
+    expect(timeline.sample(T0 + ms(19.9)).values![0]).toBe(0);
+    expect(timeline.sample(T0 + ms(20)).values![0]).toBe(1);
+    expect(timeline.sample(T0 + ms(200)).source).toBe('hold');
+  });
+
+  test('binaries leave as one of the two limits', () => {
+    const timeline = new ChunkTimeline([dim('binary', { min: 0, max: 1 })], 10);
+    timeline.accept(chunk([[0.49], [0.5], [7]], T0), T0);
+    expect([0, 100, 200].map(t => timeline.sample(T0 + ms(t)).values![0])).toEqual([0, 1, 1]);
+  });
+});
+
+describe('splice and cold start (O-25)', () => {
+  test('(a) the first action after a slow first inference is number 0', () => {
+    const timeline = new ChunkTimeline([dim('position')], TICK_HZ);
+    expect(timeline.accept(chunk(ramp(50), tick(0)), tick(21))).toMatchObject({
+      accepted: true,
+      firstStep: 0,
+    });
+    expect(timeline.sample(tick(21)).values![0]).toBe(0);
+  });
+
+  test('(b) after six actions sent since the observation the next is number 6', () => {
+    const timeline = new ChunkTimeline([dim('position')], TICK_HZ);
+    timeline.accept(chunk(ramp(50), tick(79)), tick(90));
+    for (let n = 90; n < 106; n++) timeline.sample(tick(n));
+    timeline.accept(chunk(ramp(50, 1000), tick(100)), tick(106));
+    expect(timeline.sample(tick(106)).values![0]).toBeCloseTo(1006, 3);
+  });
+
+  test('(b) only playing time counts: half of the inference spent in hold skips nothing for that half', () => {
+    const timeline = new ChunkTimeline([dim('position')], TICK_HZ);
+    timeline.accept(chunk(ramp(10), tick(0)), tick(0));
+    const second = timeline.accept(chunk(ramp(50, 1000), tick(7)), tick(17));
+    expect(second).toMatchObject({ accepted: true });
+    expect((second as { firstStep: number }).firstStep).toBeCloseTo(3, 3);
+  });
+
+  test('(c) a warm-up of 3 s leaves no trace in later splices', () => {
+    const timeline = new ChunkTimeline([dim('position')], 50);
+    timeline.accept(chunk(ramp(50), T0), T0 + ms(3000));
+    const second = timeline.accept(chunk(ramp(50), T0 + ms(3100)), T0 + ms(3180));
+    expect(second).toEqual({ accepted: true, startNs: T0 + ms(3100), firstStep: 4 });
+  });
+
+  test('a linear trajectory has no step larger than inside a chunk, whatever the latencies', () => {
+    const latencies = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 2, maxLength: 12 });
+    fc.assert(
+      fc.property(latencies, latencyMs => {
+        const timeline = new ChunkTimeline([dim('position')], 50);
+        const events: { atNs: bigint; chunk: ActionChunk }[] = [];
+        // The robot moves one unit per step while something plays; here something always plays after the first.
+        const startNs = T0 + ms(latencyMs[0]!);
+        let atNs = startNs;
+        events.push({ atNs, chunk: chunk(ramp(50), T0) });
+        for (const latency of latencyMs.slice(1)) {
+          const observedNs = atNs;
+          atNs += ms(latency);
+          events.push({ atNs, chunk: chunk(ramp(50, Number(observedNs - startNs) / 2e7), observedNs) });
+        }
+        const values: number[] = [];
+        for (let now = startNs; now < atNs + ms(200); now += TICK_NS) {
+          while (events[0] && events[0].atNs <= now) {
+            const event = events.shift()!;
+            timeline.accept(event.chunk, event.atNs);
+          }
+          values.push(timeline.sample(now).values![0]!);
+        }
+        const steps = values.slice(1).map((value, i) => value - values[i]!);
+        expect(Math.max(...steps)).toBeLessThanOrEqual(50 / 70 + 1e-6);
+        expect(Math.min(...steps)).toBeGreaterThanOrEqual(-1e-6);
+      }),
+    );
+  });
+
+  test('a chunk whose steps have all been consumed is refused', () => {
+    const timeline = new ChunkTimeline([dim('position')], 50);
+    timeline.accept(chunk(ramp(50), T0), T0);
+    expect(timeline.accept(chunk(ramp(10), T0), T0 + ms(500))).toEqual({ accepted: false, reason: 'late' });
+    expect(timeline.sample(T0 + ms(500)).values![0]).toBeCloseTo(25, 6);
+  });
+
+  test('a chunk with a NaN is refused as a whole and the playing one goes on', () => {
+    const timeline = new ChunkTimeline([dim('position')], 50);
+    timeline.accept(chunk(ramp(50), T0), T0);
+    const bad = chunk([[1], [NaN]], T0);
+    expect(timeline.accept(bad, T0 + ms(20))).toEqual({ accepted: false, reason: 'non-finite' });
+    expect(timeline.sample(T0 + ms(20)).values![0]).toBe(1);
+  });
+});
+
+describe('deltas', () => {
+  const rates = fc.integer({ min: 5, max: 200 });
+
+  test('the sum of what is sent equals the sum of the chunk, at any rate', () => {
+    fc.assert(
+      fc.property(
+        rates,
+        fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 1, maxLength: 60 }),
+        (hz, steps) => {
+          const timeline = new ChunkTimeline([dim('delta')], hz);
+          timeline.accept(
+            chunk(
+              steps.map(s => [s]),
+              T0,
+            ),
+            T0,
+          );
+          let sum = 0;
+          for (let n = 0; n < 70 * 13; n++) sum += timeline.sample(tick(n)).values?.[0] ?? 0;
+          expect(sum).toBe(steps.reduce((a, b) => a + b, 0));
+        },
+      ),
+    );
+  });
+
+  test('a tick without a due delta sends 0, and none is interpolated', () => {
+    const timeline = new ChunkTimeline([dim('delta')], 10);
+    timeline.accept(chunk([[5], [7]], T0), T0);
+    const sent = Array.from({ length: 16 }, (_, n) => timeline.sample(tick(n)).values?.[0] ?? 0);
+    expect(sent.filter(value => value !== 0)).toEqual([5, 7]);
+  });
+
+  test('across splices every step of motion is sent once: n-th delta of the stream has number n', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 10 }), latencies => {
+        const timeline = new ChunkTimeline([dim('delta')], 20);
+        timeline.accept(chunk(ramp(40), T0), T0);
+        let sentCount = 0;
+        let observed = { atNs: T0, count: 0 };
+        let next = T0 + ms(latencies[0]!);
+        let pending = latencies.slice(1);
+        for (let now = T0; now < T0 + ms(1500); now += TICK_NS) {
+          if (now >= next && sentCount > 0) {
+            timeline.accept(chunk(ramp(40, observed.count), observed.atNs), now);
+            // The world that an observation at `now` sees has moved by what was sent before it.
+            observed = { atNs: now, count: sentCount };
+            next = pending.length > 0 ? now + ms(pending[0]!) : T0 + ms(1e6);
+            pending = pending.slice(1);
+          }
+          const { values } = timeline.sample(now);
+          const due = values![0]!;
+          if (due !== 0 || (sentCount === 0 && now === T0)) {
+            expect(due).toBe(sentCount);
+            sentCount += 1;
+          }
+        }
+        expect(sentCount).toBe(30);
+      }),
+    );
+  });
+});
+
+describe('epochs (O-27)', () => {
+  test('the old chunk goes on, an old inference is not started, the new one takes over', () => {
+    const timeline = new ChunkTimeline([dim('position')], 70);
+    timeline.accept(chunk(ramp(50), tick(190)), tick(190));
+    timeline.setEpoch(1, 'continue', tick(200));
+    expect(timeline.accept(chunk(ramp(50, 500), tick(198)), tick(203))).toEqual({
+      accepted: false,
+      reason: 'epoch',
+    });
+    expect(timeline.sample(tick(206)).values![0]).toBeCloseTo(16, 3);
+    timeline.accept(chunk(ramp(50, 1000), tick(201), 1), tick(207));
+    expect(timeline.sample(tick(207)).values![0]).toBeCloseTo(1006, 3);
+  });
+
+  test('hold stops at once', () => {
+    const timeline = new ChunkTimeline([dim('position')], 70);
+    timeline.accept(chunk(ramp(50), tick(190)), tick(190));
+    timeline.setEpoch(1, 'hold', tick(200));
+    expect(timeline.sample(tick(200))).toMatchObject({ values: null, source: 'none' });
+  });
+
+  test('after a clear the clock may jump back', () => {
+    const timeline = new ChunkTimeline([dim('position')], 70);
+    timeline.accept(chunk(ramp(50), tick(900)), tick(900));
+    timeline.clear();
+    expect(timeline.accept(chunk(ramp(50), tick(0)), tick(2))).toMatchObject({
+      accepted: true,
+      firstStep: 0,
+    });
+  });
+});
