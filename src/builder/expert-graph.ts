@@ -1,0 +1,72 @@
+/**
+ * expert.onnx: one Euler step of the action expert. x_t [1,H,A], modulations [2L+1,3W] (each row: 1+scale, shift, gate),
+ * prefix K/V [1,S,hd] per layer, positions [1,H] → v_t [1,H,A]. Every action sees the whole prefix and all actions.
+ */
+import type { ModelConfig } from '../model/config';
+import { EXPERT } from '../model/tensors';
+import type { Graph, Value } from './graph';
+import {
+  fuseTransposed,
+  gatedMlp,
+  linear,
+  project,
+  rotary,
+  twoPartAttention,
+  type ReadTensor,
+} from './pi05-blocks';
+
+export function buildExpert(g: Graph, c: ModelConfig, read: ReadTensor, maxPositions: number): void {
+  const { layers, heads, headDim } = c.language;
+  const { width, mlp } = c.expert;
+  const xt = g.input('x_t', 'float', [1, c.horizon, c.actionDim]);
+  const modulations = g.input('modulations', 'float', [2 * layers + 1, 3 * width]);
+  const positions = g.input('positions', 'int64', [1, c.horizon]);
+  const past = Array.from({ length: layers }, (_, i) => ({
+    k: g.input(`past_k_${i}`, 'float', [1, 'S', headDim]),
+    v: g.input(`past_v_${i}`, 'float', [1, 'S', headDim]),
+  }));
+
+  const rotate = rotary(g, c, maxPositions);
+  const rows = (2 * layers + 1) * 3;
+  const flat = g.op('Reshape', [modulations, g.ints(rows, width)]);
+  const parts = g.ops('Split', [flat], rows, { axis: 0n, num_outputs: BigInt(rows) });
+  const modulation = (norm: number) => parts.slice(3 * norm, 3 * norm + 3) as [Value, Value, Value];
+  const adaptiveNorm = (x: Value, scale: Value, shift: Value) =>
+    g.op('Add', [g.op('RMSNormalization', [x, scale], { axis: -1n, epsilon: c.rmsEps }), shift]);
+  const past0 = past[0] as { k: Value };
+  const sizes = g.op('Concat', [g.op('Shape', [past0.k], { start: 1n, end: 2n }), g.ints(c.horizon)], {
+    axis: 0n,
+  });
+
+  let x = linear(g, xt, 'action_in_proj', read, c.actionDim, width);
+  past.forEach(({ k: pastK, v: pastV }, i) => {
+    const prefix = `${EXPERT}layers.${i}.`;
+    const names = ['q_proj', 'k_proj', 'v_proj'].map(p => `${prefix}self_attn.${p}.weight`);
+    const weight = g.weight(
+      `${prefix}qkv`,
+      [width, (heads + 2) * headDim],
+      fuseTransposed(names.map(read), width),
+    );
+    const [scale1, shift1, gate1] = modulation(2 * i);
+    const [scale2, shift2, gate2] = modulation(2 * i + 1);
+    const qkv = g.op('MatMul', [adaptiveNorm(x, scale1, shift1), weight]);
+    const [q, k, newV] = g.ops('Split', [qkv, g.ints(heads * headDim, headDim, headDim)], 3, {
+      axis: -1n,
+    }) as [Value, Value, Value];
+    const attended = twoPartAttention(g, c, {
+      q: rotate(g, q, heads, positions),
+      newK: rotate(g, k, 1, positions),
+      newV,
+      pastK,
+      pastV,
+      sizes,
+    });
+    const out = project(g, attended, `${prefix}self_attn.o_proj`, read, heads * headDim, width);
+    x = g.op('Add', [x, g.op('Mul', [out, gate1])]);
+    const hidden = gatedMlp(g, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, read, width, mlp);
+    x = g.op('Add', [x, g.op('Mul', [hidden, gate2])]);
+  });
+  const [scale, shift] = modulation(2 * layers);
+  const v = linear(g, adaptiveNorm(x, scale, shift), 'action_out_proj', read, width, c.actionDim);
+  g.output('v_t', v, 'float', [1, c.horizon, c.actionDim]);
+}

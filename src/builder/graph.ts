@@ -1,0 +1,115 @@
+/** A graph under construction: nodes in order, weights streamed to a file, small constants inline. */
+import type { AttributeValue, Dim, Elem, Initializer, Model, Node, ValueInfo } from './onnx';
+import type { WeightRange, WeightsFile } from './weights-file';
+
+/** A value's name in the graph. */
+export type Value = string;
+
+type Attributes = Readonly<Record<string, AttributeValue>>;
+
+export class Graph {
+  readonly #name: string;
+  readonly #weights: WeightsFile;
+  readonly #nodes: Node[] = [];
+  readonly #initializers: Initializer[] = [];
+  readonly #inputs: ValueInfo[] = [];
+  readonly #outputs: ValueInfo[] = [];
+  readonly #constants = new Map<string, Value>();
+
+  constructor(name: string, weights: WeightsFile) {
+    this.#name = name;
+    this.#weights = weights;
+  }
+
+  input(name: string, elem: Elem, dims: readonly Dim[]): Value {
+    this.#inputs.push({ name, elem, dims });
+    return name;
+  }
+
+  /** Gives `value` a stable name at the graph's border. */
+  output(name: string, value: Value, elem: Elem, dims: readonly Dim[]): void {
+    this.#nodes.push({
+      op: 'Identity',
+      domain: '',
+      name: `out/${name}`,
+      inputs: [value],
+      outputs: [name],
+      attributes: {},
+    });
+    this.#outputs.push({ name, elem, dims });
+  }
+
+  op(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
+    return this.#node('', op, inputs, 1, attributes)[0] as Value;
+  }
+
+  ops(op: string, inputs: readonly Value[], outputs: number, attributes: Attributes = {}): Value[] {
+    return this.#node('', op, inputs, outputs, attributes);
+  }
+
+  /** An ONNX Runtime operator that standard ONNX lacks. */
+  contrib(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
+    return this.#node('com.microsoft', op, inputs, 1, attributes)[0] as Value;
+  }
+
+  /** A float32 weight in the external file. */
+  weight(name: string, dims: readonly number[], values: Float32Array): Value {
+    this.shared(name, dims, this.#weights.append(values));
+    return name;
+  }
+
+  /** A weight that is in the file already. */
+  shared(name: string, dims: readonly number[], range: WeightRange): Value {
+    const external = { location: range.file, offset: range.offset, length: range.bytes };
+    this.#initializers.push({ name, elem: 'float', dims, external });
+    return name;
+  }
+
+  /** An int64 vector; equal ones are stored once. */
+  ints(...values: readonly number[]): Value {
+    return this.#constant(
+      `ints/${values.join(',')}`,
+      'int64',
+      [values.length],
+      BigInt64Array.from(values, BigInt),
+    );
+  }
+
+  /** A float32 scalar. */
+  scalar(value: number): Value {
+    return this.#constant(`float/${value}`, 'float', [], Float32Array.of(value));
+  }
+
+  model(producerVersion: string): Model {
+    return {
+      name: this.#name,
+      producerVersion,
+      inputs: this.#inputs,
+      outputs: this.#outputs,
+      nodes: this.#nodes,
+      initializers: this.#initializers,
+    };
+  }
+
+  #node(
+    domain: Node['domain'],
+    op: string,
+    inputs: readonly Value[],
+    count: number,
+    attributes: Attributes,
+  ): Value[] {
+    const name = `${op}_${this.#nodes.length}`;
+    const outputs = Array.from({ length: count }, (_, i) => (count === 1 ? name : `${name}.${i}`));
+    this.#nodes.push({ op, domain, name, inputs, outputs, attributes });
+    return outputs;
+  }
+
+  #constant(name: string, elem: Elem, dims: readonly number[], values: BigInt64Array | Float32Array): Value {
+    if (!this.#constants.has(name)) {
+      const raw = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+      this.#initializers.push({ name, elem, dims, raw });
+      this.#constants.set(name, name);
+    }
+    return name;
+  }
+}

@@ -1,0 +1,38 @@
+/** Appends float32 tensors to one weight file, each at a 4096-aligned offset so that it can be mapped. */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
+
+const ALIGNMENT = 4096;
+
+export interface WeightRange {
+  /** Bare file name beside the graphs. */
+  readonly file: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+export class WeightsFile {
+  readonly #fd: number;
+  readonly #file: string;
+  #end = 0;
+
+  constructor(path: string) {
+    this.#file = basename(path);
+    this.#fd = openSync(path, 'wx');
+  }
+
+  append(values: Float32Array): WeightRange {
+    const offset = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT;
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    for (let done = 0; done < bytes.byteLength;) {
+      done += writeSync(this.#fd, bytes, done, Math.min(1 << 30, bytes.byteLength - done), offset + done);
+    }
+    this.#end = offset + bytes.byteLength;
+    return { file: this.#file, offset, bytes: bytes.byteLength };
+  }
+
+  close(): void {
+    fsyncSync(this.#fd);
+    closeSync(this.#fd);
+  }
+}

@@ -1,0 +1,254 @@
+/** The three graphs of an engine as ONNX Runtime sessions, with their tensors. Nothing here knows of frames or requests. */
+import { join } from 'node:path';
+import * as ort from 'onnxruntime-node';
+import { OxygenError } from '../core/errors';
+import type { Candidates, KvView, NewKv } from '../core/ports';
+import { imageTokens } from '../model/config';
+import { readManifest, type Manifest } from '../model/manifest';
+import { HostTensors } from './host-tensors';
+import { modulations } from './modulations';
+import type { RunKind } from './protocol';
+
+/** KV feeds and the last-layer views rely on behaviour that later versions change. */
+const ORT_VERSION = '1.30.0';
+/** Masked scores become exactly zero after the softmax. */
+const MASKED = -1e30;
+
+/** Told of every run before and after; the engine process reports it to the node's watchdog. */
+export interface RunMonitor {
+  begin(run: RunKind): void;
+  end(run: RunKind, ms: number): void;
+}
+
+export interface LanguageFeeds {
+  readonly batch: number;
+  /** T: tokens per row. */
+  readonly tokens: number;
+  /** [B·T·width] */
+  readonly x: Float32Array;
+  /** [B·T] */
+  readonly positions: readonly number[];
+  /** Valid positions per row of the past; the rest is masked. */
+  readonly pastLengths: readonly number[];
+  readonly past: KvView | null;
+  /** From this new token on each sees only what is before it; null: all new tokens see all. Earlier ones never see later causal ones. */
+  readonly causalFrom: number | null;
+  /** One index in 0..T-1 per row: where logits are wanted. */
+  readonly want: readonly number[];
+  readonly fullLogits?: boolean;
+}
+
+export interface LanguageResult {
+  readonly kv: NewKv;
+  readonly next: readonly Candidates[];
+  /** [B, vocab], when asked for. */
+  readonly logits: Float32Array | null;
+}
+
+export class ModelSessions {
+  readonly manifest: Manifest;
+  readonly host: HostTensors;
+  readonly #vision: ort.InferenceSession;
+  readonly #language: ort.InferenceSession;
+  readonly #expert: ort.InferenceSession;
+  readonly #monitor: RunMonitor | null;
+  readonly #modulations = new Map<number, readonly Float32Array[]>();
+
+  private constructor(
+    manifest: Manifest,
+    host: HostTensors,
+    sessions: readonly ort.InferenceSession[],
+    monitor: RunMonitor | null,
+  ) {
+    this.manifest = manifest;
+    this.host = host;
+    [this.#vision, this.#language, this.#expert] = sessions as [
+      ort.InferenceSession,
+      ort.InferenceSession,
+      ort.InferenceSession,
+    ];
+    this.#monitor = monitor;
+  }
+
+  /** Loads by path, so external weights are found from any working directory. Throws ENGINE_* or RUNTIME_VERSION. */
+  static async load(dir: string, threads: number, monitor: RunMonitor | null = null): Promise<ModelSessions> {
+    const version = ort.env.versions.node;
+    if (version !== ORT_VERSION) {
+      throw new OxygenError(
+        'RUNTIME_VERSION',
+        `onnxruntime-node is ${String(version)}, this release needs exactly ${ORT_VERSION}`,
+      );
+    }
+    const manifest = readManifest(dir);
+    const options: ort.InferenceSession.SessionOptions = {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      // every prompt length is a new shape, and a spinning pool would take the cores from the node's timer
+      enableMemPattern: false,
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+      logSeverityLevel: 3,
+    };
+    const sessions: ort.InferenceSession[] = [];
+    for (const graph of ['vision', 'language', 'expert']) {
+      const path = join(dir, `${graph}.onnx`);
+      try {
+        sessions.push(await ort.InferenceSession.create(path, options));
+      } catch (cause) {
+        for (const s of sessions) await s.release();
+        throw new OxygenError('ENGINE_INVALID', `${path} cannot be loaded: ${String(cause)}`, { cause });
+      }
+    }
+    return new ModelSessions(manifest, new HostTensors(dir, manifest), sessions, monitor);
+  }
+
+  async release(): Promise<void> {
+    this.host.close();
+    for (const session of [this.#vision, this.#language, this.#expert]) await session.release();
+  }
+
+  /** images [n,H,W,3] u8 → image tokens [n·tokens·width]. */
+  async vision(images: Uint8Array, cameras: number): Promise<Float32Array> {
+    const { imageHeight, imageWidth } = this.manifest.model.vision;
+    const tensor = new ort.Tensor('uint8', images, [cameras, imageHeight, imageWidth, 3]);
+    const { image_tokens: tokens } = await this.#run('vision', this.#vision, { images: tensor }, [
+      'image_tokens',
+    ]);
+    return floats(tokens);
+  }
+
+  /** One run of the language graph; `kind` only names it for the monitor. */
+  async language(kind: RunKind, f: LanguageFeeds): Promise<LanguageResult> {
+    const { layers, headDim, width } = this.manifest.model.language;
+    const { batch, tokens } = f;
+    const positions = f.past?.positions ?? 0;
+    const kv = f.past ?? {
+      k: new Array<Float32Array>(layers).fill(EMPTY),
+      v: new Array<Float32Array>(layers).fill(EMPTY),
+    };
+    const feeds: Record<string, ort.Tensor> = {
+      x: new ort.Tensor('float32', f.x, [batch, tokens, width]),
+      positions: int64(f.positions, [batch, tokens]),
+      past_mask: new ort.Tensor('float32', pastMask(f.pastLengths, positions), [batch, 1, positions]),
+      new_mask: new ort.Tensor('float32', newMask(batch, tokens, f.causalFrom), [batch, tokens, tokens]),
+      want: int64(f.want, [batch, 1]),
+    };
+    const fetches = ['top_logits', 'top_ids', 'log_sum_exp'];
+    for (let i = 0; i < layers; i++) {
+      feeds[`past_k_${i}`] = new ort.Tensor('float32', kv.k[i] as Float32Array, [batch, positions, headDim]);
+      feeds[`past_v_${i}`] = new ort.Tensor('float32', kv.v[i] as Float32Array, [batch, positions, headDim]);
+      fetches.push(`new_k_${i}`, `new_v_${i}`);
+    }
+    if (f.fullLogits) fetches.push('logits');
+    const out = await this.#run(kind, this.#language, feeds, fetches);
+    const layer = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
+    return {
+      kv: { k: layer('new_k'), v: layer('new_v') },
+      next: this.#candidates(out, batch),
+      logits: f.fullLogits ? floats(out['logits']) : null,
+    };
+  }
+
+  /** One Euler step: v_t [H·A] at x_t, for step `step` of `steps`. */
+  async expertStep(x: Float32Array, step: number, steps: number, prefix: KvView): Promise<Float32Array> {
+    const { model } = this.manifest;
+    const { layers, headDim } = model.language;
+    const table = this.modulations(steps)[step];
+    if (!table) throw new OxygenError('INTERNAL', `denoise step ${step} of ${steps} does not exist`);
+    const feeds: Record<string, ort.Tensor> = {
+      x_t: new ort.Tensor('float32', x, [1, model.horizon, model.actionDim]),
+      modulations: new ort.Tensor('float32', table, [2 * layers + 1, 3 * model.expert.width]),
+      positions: int64(
+        Array.from({ length: model.horizon }, (_, h) => prefix.positions + h),
+        [1, model.horizon],
+      ),
+    };
+    for (let i = 0; i < layers; i++) {
+      feeds[`past_k_${i}`] = new ort.Tensor('float32', prefix.k[i] as Float32Array, [
+        1,
+        prefix.positions,
+        headDim,
+      ]);
+      feeds[`past_v_${i}`] = new ort.Tensor('float32', prefix.v[i] as Float32Array, [
+        1,
+        prefix.positions,
+        headDim,
+      ]);
+    }
+    const { v_t: v } = await this.#run('denoise', this.#expert, feeds, ['v_t']);
+    return floats(v);
+  }
+
+  /** Computed at first use of a step count. */
+  modulations(steps: number): readonly Float32Array[] {
+    let tables = this.#modulations.get(steps);
+    if (!tables) {
+      tables = modulations(this.manifest.model, name => this.host.read(name), steps);
+      this.#modulations.set(steps, tables);
+    }
+    return tables;
+  }
+
+  /** Image tokens of one camera. */
+  get imageTokens(): number {
+    return imageTokens(this.manifest.model);
+  }
+
+  #candidates(out: ort.InferenceSession.ReturnType, batch: number): Candidates[] {
+    const { topK } = this.manifest;
+    const ids = out['top_ids']?.data as BigInt64Array;
+    const logits = floats(out['top_logits']);
+    const sums = floats(out['log_sum_exp']);
+    return Array.from({ length: batch }, (_, b) => ({
+      ids: Array.from(ids.subarray(b * topK, (b + 1) * topK), Number),
+      logits: logits.subarray(b * topK, (b + 1) * topK),
+      logSumExp: sums[b] as number,
+    }));
+  }
+
+  async #run(
+    kind: RunKind,
+    session: ort.InferenceSession,
+    feeds: Record<string, ort.Tensor>,
+    fetches: string[],
+  ): Promise<ort.InferenceSession.ReturnType> {
+    this.#monitor?.begin(kind);
+    const start = performance.now();
+    try {
+      return await session.run(feeds, fetches);
+    } catch (cause) {
+      throw new OxygenError(
+        'RUN_FAILED',
+        `${kind} failed: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { cause },
+      );
+    } finally {
+      this.#monitor?.end(kind, performance.now() - start);
+    }
+  }
+}
+
+const EMPTY = new Float32Array(0);
+
+const floats = (tensor: ort.Tensor | undefined): Float32Array => tensor?.data as Float32Array;
+
+const int64 = (values: readonly number[], dims: readonly number[]): ort.Tensor =>
+  new ort.Tensor('int64', BigInt64Array.from(values, BigInt), dims);
+
+/** [B,1,S]: zero on valid positions. */
+function pastMask(lengths: readonly number[], positions: number): Float32Array {
+  const mask = new Float32Array(lengths.length * positions);
+  lengths.forEach((length, b) => mask.fill(MASKED, b * positions + length, (b + 1) * positions));
+  return mask;
+}
+
+/** [B,T,T]: all see all; with `causalFrom` a causal tail: hidden from the head, and in itself each sees only earlier ones. */
+function newMask(batch: number, tokens: number, causalFrom: number | null): Float32Array {
+  const mask = new Float32Array(batch * tokens * tokens);
+  if (causalFrom === null) return mask;
+  for (let row = 0; row < batch * tokens; row++) {
+    const visible = Math.max(causalFrom, (row % tokens) + 1);
+    mask.fill(MASKED, row * tokens + visible, (row + 1) * tokens);
+  }
+  return mask;
+}

@@ -1,0 +1,155 @@
+/** Core's executor on ONNX sessions: puts frames, seeds and batches into feeds and results back into core's words. */
+import { defer, from, type Observable } from 'rxjs';
+import { OxygenError } from '../core/errors';
+import { frameNoise } from '../core/noise';
+import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core/ports';
+import type { Frame } from '../core/types';
+import type { LanguageResult, ModelSessions } from './model-sessions';
+
+export interface ExecutorOptions {
+  readonly attention: 'bidirectional' | 'causal';
+  readonly denoiseSteps: number;
+  /** Seed of the frames' noise. */
+  readonly seed: bigint;
+}
+
+export class OnnxExecutor implements Executor {
+  readonly #sessions: ModelSessions;
+  readonly #options: ExecutorOptions;
+
+  constructor(sessions: ModelSessions, options: ExecutorOptions) {
+    this.#sessions = sessions;
+    this.#options = options;
+    sessions.modulations(options.denoiseSteps);
+  }
+
+  prefill(frame: Frame): Observable<PrefillResult> {
+    return defer(() => from(this.#prefill(frame)));
+  }
+
+  denoise(frame: Frame, prefix: KvView): Observable<Float32Array> {
+    const { horizon, actionDim } = this.#sessions.manifest.model;
+    const noise = frame.noise ?? frameNoise(this.#options.seed, frame.stampNs, horizon * actionDim);
+    return defer(() => from(denoise(this.#sessions, noise, this.#options.denoiseSteps, prefix)));
+  }
+
+  seed(ids: readonly number[], past: KvView): Observable<{ kv: NewKv; next: Candidates }> {
+    return defer(() =>
+      from(runSeed(this.#sessions, ids, past).then(({ kv, next }) => ({ kv, next: first(next) }))),
+    );
+  }
+
+  decode(
+    tokens: readonly number[],
+    lengths: readonly number[],
+    past: KvView,
+  ): Observable<{ kv: NewKv; next: readonly Candidates[] }> {
+    return defer(() => from(runDecode(this.#sessions, tokens, lengths, past)));
+  }
+
+  async #prefill(frame: Frame): Promise<PrefillResult> {
+    const causal = this.#options.attention === 'causal';
+    const { kv, next, length } = await runPrefill(this.#sessions, frame, causal);
+    return { kv, length, next: first(next) };
+  }
+}
+
+/** Vision, then the root prefix: image tokens of the present cameras and the prompt; `causal` concerns the prompt only. */
+export async function runPrefill(
+  sessions: ModelSessions,
+  frame: Pick<Frame, 'cameras' | 'images' | 'promptIds'>,
+  causal: boolean,
+  fullLogits = false,
+): Promise<LanguageResult & { readonly length: number }> {
+  const images = await sessions.vision(frame.images, frame.cameras.length);
+  const prompt = sessions.host.embed(frame.promptIds);
+  const x = new Float32Array(images.length + prompt.length);
+  x.set(images);
+  x.set(prompt, images.length);
+  const imageLength = images.length / sessions.manifest.model.language.width;
+  const length = imageLength + frame.promptIds.length;
+  const result = await sessions.language('prefill', {
+    batch: 1,
+    tokens: length,
+    x,
+    positions: Array.from({ length }, (_, i) => i),
+    pastLengths: [0],
+    past: null,
+    causalFrom: causal ? imageLength : null,
+    want: [length - 1],
+    fullLogits,
+  });
+  return { ...result, length };
+}
+
+/** Causal seed tokens after a prefix. */
+export function runSeed(
+  sessions: ModelSessions,
+  ids: readonly number[],
+  past: KvView,
+  fullLogits = false,
+): Promise<LanguageResult> {
+  return sessions.language('seed', {
+    batch: 1,
+    tokens: ids.length,
+    x: sessions.host.embed(ids),
+    positions: ids.map((_, i) => past.positions + i),
+    pastLengths: [past.positions],
+    past,
+    causalFrom: 0,
+    want: [ids.length - 1],
+    fullLogits,
+  });
+}
+
+/** One token per row, each at its own position. */
+export function runDecode(
+  sessions: ModelSessions,
+  tokens: readonly number[],
+  lengths: readonly number[],
+  past: KvView,
+  fullLogits = false,
+): Promise<LanguageResult> {
+  return sessions.language('decode', {
+    batch: tokens.length,
+    tokens: 1,
+    x: sessions.host.embed(tokens),
+    positions: lengths,
+    pastLengths: lengths,
+    past,
+    causalFrom: null,
+    want: tokens.map(() => 0),
+    fullLogits,
+  });
+}
+
+/** Euler integration from noise (t = 1) to actions (t = 0) in float32; `trace` sees v_t and x_t after each step. */
+export async function denoise(
+  sessions: ModelSessions,
+  noise: Float32Array,
+  steps: number,
+  prefix: KvView,
+  trace?: (v: Float32Array, x: Float32Array) => void,
+): Promise<Float32Array> {
+  const { horizon, actionDim } = sessions.manifest.model;
+  if (noise.length !== horizon * actionDim) {
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `the noise has ${noise.length} values, the engine needs ${horizon}x${actionDim}`,
+    );
+  }
+  const dt = Math.fround(-1 / steps);
+  let x = noise.slice();
+  for (let s = 0; s < steps; s++) {
+    const v = await sessions.expertStep(x, s, steps, prefix);
+    x = x.map((value, i) => value + Math.fround(dt * (v[i] as number)));
+    trace?.(v, x);
+  }
+  return x;
+}
+
+function first(next: readonly Candidates[]): Candidates {
+  const candidates = next[0];
+  if (!candidates) throw new OxygenError('INTERNAL', 'a run returned no candidates');
+  return candidates;
+}

@@ -1,0 +1,136 @@
+/** engine.json: what an engine folder holds, as written by the builder and checked at load. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { OxygenError } from '../core/errors';
+
+export const MANIFEST_FORMAT = 1;
+/** Raised when the graphs change; an engine of another builder version is refused. */
+export const BUILDER_VERSION = '0.1.0';
+
+const size = z.number().int().positive();
+const bareName = z.string().regex(/^[\w][\w.-]*$/, 'a bare file name');
+const range = z.object({
+  file: bareName,
+  offset: z.number().int().nonnegative(),
+  shape: z.array(size).min(1),
+});
+const model = z.object({
+  name: z.string(),
+  vision: z.object({
+    width: size,
+    layers: size,
+    heads: size,
+    mlp: size,
+    patch: size,
+    imageHeight: size,
+    imageWidth: size,
+    layerNormEps: z.number(),
+  }),
+  language: z.object({ width: size, layers: size, heads: size, headDim: size, mlp: size, vocab: size }),
+  expert: z.object({ width: size, mlp: size }),
+  rmsEps: z.number(),
+  ropeTheta: z.number(),
+  actionDim: size,
+  horizon: size,
+  denoiseSteps: size,
+  minPeriod: z.number(),
+  maxPeriod: z.number(),
+  maxPromptTokens: size,
+  discreteState: z.boolean(),
+  cameraSlots: z.array(z.string()).min(1),
+});
+const costs = z.object({
+  /** Median ms, all cameras, the longest prompt. */
+  vision: z.number(),
+  prefill: z.number(),
+  /** One Euler step. */
+  denoiseStep: z.number(),
+  /** An 8-token seed. */
+  seed: z.number(),
+  /** Batch size → ms of one decode step. */
+  decode: z.record(z.string(), z.number()),
+  threads: size,
+});
+
+const manifestSchema = z.object({
+  format: z.literal(MANIFEST_FORMAT),
+  builder: z.string(),
+  name: z.string(),
+  source: z.string(),
+  target: z.literal('cpu'),
+  precision: z.literal('fp32'),
+  attention: z.enum(['bidirectional', 'causal']),
+  promptProfile: z.literal('openpi-pi05'),
+  model,
+  maxPositions: size,
+  topK: size,
+  /** Widths that the statistics give; without statistics those of the model. */
+  stateDim: size,
+  actionDims: size,
+  special: z.object({ begin: z.number().int(), end: z.number().int(), pad: z.number().int() }),
+  normalization: z.enum(['quantile', 'none']),
+  /** Tensors that the host reads: the embedding table and the action expert's modulation weights. */
+  hostTensors: z.record(z.string(), range),
+  files: z.record(
+    bareName,
+    z.object({ bytes: z.number().int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+  ),
+  costs: costs.nullable(),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+export type StageCosts = z.infer<typeof costs>;
+
+/** Files up to this size are hashed at every load; larger ones by `oxygen doctor`. */
+const HASHED_AT_LOAD_BYTES = 64 * 1024 * 1024;
+
+/** Reads engine.json and checks that every file is there, of the right size and (small ones) unaltered. */
+export function readManifest(dir: string): Manifest {
+  const path = join(dir, 'engine.json');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new OxygenError(
+      'ENGINE_NOT_FOUND',
+      `no engine at ${dir}: ${path} cannot be read; run \`oxygen build\``,
+      { cause },
+    );
+  }
+  const invalid = (why: string) =>
+    new OxygenError('ENGINE_INVALID', `${dir}: ${why}; build the engine again`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw invalid('engine.json is not JSON');
+  }
+  const builder = (json as { builder?: unknown } | null)?.builder;
+  if (builder !== BUILDER_VERSION) {
+    throw invalid(`it was made by builder version ${String(builder)}, this is ${BUILDER_VERSION}`);
+  }
+  const parsed = manifestSchema.safeParse(json);
+  if (!parsed.success) throw invalid(`engine.json: ${z.prettifyError(parsed.error)}`);
+  for (const [file, { bytes, sha256 }] of Object.entries(parsed.data.files)) {
+    const actual = statSync(join(dir, file), { throwIfNoEntry: false })?.size;
+    if (actual === undefined) throw invalid(`${file} is missing`);
+    if (actual !== bytes) throw invalid(`${file} has ${actual} bytes, ${bytes} were written`);
+    if (bytes <= HASHED_AT_LOAD_BYTES && hashFile(join(dir, file)) !== sha256)
+      throw invalid(`${file} was altered`);
+  }
+  return parsed.data;
+}
+
+export function hashFile(path: string): string {
+  const hash = createHash('sha256');
+  const chunk = new Uint8Array(4 * 1024 * 1024);
+  const fd = openSync(path, 'r');
+  try {
+    for (let n = readSync(fd, chunk); n > 0; n = readSync(fd, chunk)) hash.update(chunk.subarray(0, n));
+  } finally {
+    closeSync(fd);
+  }
+  return hash.digest('hex');
+}
