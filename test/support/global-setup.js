@@ -1,0 +1,5 @@
+// Gives all tests, and the processes that they start, the environment of ROS 2. `npm test` sets up first.
+module.exports = async () => {
+  const { projectEnv } = await import('../../scripts/setup/ros-env.mjs');
+  Object.assign(process.env, projectEnv());
+};
