@@ -1,0 +1,166 @@
+// The demo: a simulated robot, the node with the trained checkpoint, and a driver that asks and counts.
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startChild } from './children.mjs';
+import { openScreen } from './screen.mjs';
+
+const DEMO = path.dirname(fileURLToPath(import.meta.url));
+const ROOT = path.dirname(DEMO);
+const NEEDED = {
+  node: path.join(ROOT, 'install/oxygen_vla/lib/oxygen_vla/oxygen'),
+  engine: path.join(ROOT, 'engines/demo'),
+  robotFile: path.join(ROOT, 'config/robots/demo.yaml'),
+};
+const HELP = `Usage: npm start -- [--seconds N] [--json] [--seed N]
+
+A simulated robot sees three blocks, the node drives it, and it gets another instruction every few seconds.
+Runs until Ctrl-C.
+
+  --seconds N   stop N seconds after the first chunk of actions
+  --json        the figures as one JSON object in the last line of stdout; all else goes to stderr
+  --seed N      places of the blocks and order of the instructions (0)
+  --help        this text`;
+
+class UsageError extends Error {}
+
+const OPTIONS = {
+  seconds: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  seed: { type: 'string', default: '0' },
+  help: { type: 'boolean', default: false },
+};
+
+const parse = args => {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+};
+
+const readOptions = args => {
+  const { seconds, seed, json, help } = parse(args);
+  if (seconds !== undefined && !(Number(seconds) > 0))
+    throw new UsageError(`--seconds ${seconds}: need a number above 0`);
+  if (!/^\d{1,9}$/.test(seed)) throw new UsageError(`--seed ${seed}: need a whole number from 0`);
+  return { seconds: Number(seconds ?? 0), seed, json, help };
+};
+
+const pythonOf = env => {
+  const own = path.join(ROOT, '.venv/bin/python');
+  return env.OXYGEN_PYTHON ?? (fs.existsSync(own) ? own : 'python3');
+};
+
+/** Resolves with the name of the first signal that asks for the end. */
+const listenForEnd = () => {
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  let take;
+  const asked = new Promise(resolve => (take = resolve));
+  for (const name of names) process.on(name, take);
+  return { asked, forget: () => names.forEach(name => process.removeListener(name, take)) };
+};
+
+const isTrouble = line => /\[(WARN|ERROR|FATAL)\]|^\[demo_/.test(line);
+
+const startAll = (options, env, screen, onDriverLine) => {
+  const python = pythonOf(env);
+  const tell = name => line => {
+    if (isTrouble(line)) screen.note(`  ${name}: ${line}`);
+  };
+  const start = (name, command, args, onStdout = tell(name)) =>
+    startChild(name, command, args, { env, onStdout, onStderr: tell(name) });
+  const parameters = { engine: NEEDED.engine, robot: NEEDED.robotFile };
+  const rosArgs = Object.entries(parameters).flatMap(([key, value]) => ['-p', `${key}:=${value}`]);
+  return {
+    robot: start('robot', python, [path.join(DEMO, 'robot.py'), '--seed', options.seed]),
+    node: start('node', NEEDED.node, ['node', '--ros-args', ...rosArgs]),
+    driver: start(
+      'driver',
+      python,
+      [path.join(DEMO, 'driver.py'), '--seed', options.seed, '--seconds', String(options.seconds)],
+      onDriverLine,
+    ),
+  };
+};
+
+const summary = r =>
+  `\n  ${r.duration_s} s: action ${r.action_hz} Hz (fresh ${r.fresh_ratio ?? '-'}), replan ${r.replan_hz} Hz, ` +
+  `${r.tokens_per_s} tokens/s, up to ${r.batch_max} texts at once, ${r.requests_finished} texts finished, ` +
+  `${r.reached} of ${r.instructions} instructions reached`;
+
+/** Runs robot, node and driver until the window is over, a signal comes or one of them fails; exit code. */
+const runDemo = async (options, env) => {
+  const missing = Object.values(NEEDED).filter(file => !fs.existsSync(file));
+  if (missing.length > 0) {
+    console.error(`Missing: ${missing.join(', ')}\nRun: npm run setup`);
+    return 1;
+  }
+
+  const end = listenForEnd();
+  const screen = openScreen(options.json ? process.stderr : process.stdout);
+  screen.note(
+    '  camera + joint_states -> oxygen node -> action at 70 Hz + language/tokens        Ctrl-C ends',
+  );
+  let result;
+  const onDriverLine = line => {
+    if (!line.startsWith('{')) return screen.note(`  driver: ${line}`);
+    const { kind, ...content } = JSON.parse(line);
+    if (kind === 'second') screen.second(content);
+    if (kind === 'text') screen.texts(content.texts);
+    if (kind === 'result') result = content;
+  };
+  // Other machines of the network do not see the demo unless asked for.
+  const childEnv = { ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST', PYTHONUNBUFFERED: '1', ...env };
+  const { robot, node, driver } = startAll(options, childEnv, screen, onDriverLine);
+
+  const ended = child => child.ended.then(reason => ({ child, reason }));
+  const first = await Promise.race([end.asked.then(() => undefined), ...[driver, robot, node].map(ended)]);
+  const failed = first !== undefined && (first.child !== driver || first.reason !== '') ? first : undefined;
+  await driver.stop();
+  for (const [child, reason] of await Promise.all([node, robot].map(async c => [c, await c.stop()]))) {
+    if (reason !== '' && child !== failed?.child)
+      screen.note(`  ${child.name} ${reason} while it was being stopped`);
+  }
+  end.forget();
+  screen.close();
+
+  if (failed !== undefined) {
+    const lines = failed.child.tail().filter(line => !line.startsWith('{"kind"'));
+    console.error(
+      `\n${failed.child.name} ${failed.reason || 'ended too early'}. Its last lines:\n${lines.join('\n')}`,
+    );
+    return 1;
+  }
+  if (result !== undefined) {
+    screen.note(summary(result));
+    if (options.json) console.log(JSON.stringify({ ...result, seed: Number(options.seed) }));
+  }
+  return 0;
+};
+
+/**
+ * Runs the demo to its end and sets the exit code: 0 also after Ctrl-C, 1 when a process failed, 2 for a wrong
+ * command line.
+ * @param {string[]} args command line, see HELP
+ * @param {NodeJS.ProcessEnv} env with ROS 2 and this package in its paths; OXYGEN_PYTHON names another Python
+ */
+export const main = async (args, env = process.env) => {
+  try {
+    const options = readOptions(args);
+    if (options.help) console.log(HELP);
+    else process.exitCode = await runDemo(options, env);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n\n${HELP}`);
+    process.exitCode = 2;
+  }
+};
+
+if (
+  process.argv[1] !== undefined &&
+  import.meta.url === pathToFileURL(fs.realpathSync(process.argv[1])).href
+) {
+  await main(process.argv.slice(2));
+}
