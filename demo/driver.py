@@ -5,8 +5,8 @@ publishes  instruction       std_msgs/String, transient local: another block eve
 hears      action, action_chunk, language/tokens, status, demo/judge
 calls      demo/shuffle      now and then, together with a new instruction
 
-Prints one JSON object a line: `text` (running texts) five times a second, `second` once a second, `result` at the end.
-The measuring window begins with the first chunk.
+Prints one JSON object a line: `text` (running texts) five times a second, `second` once a second and `result`
+at the end. The measuring window begins with the first chunk.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from peer import complain, split_ros_args, start_ros, watch_for_end
 from score import Conversation, Deltas, Instructions, Intervals, Slot
 
 COLOURS = ('red', 'green', 'blue')
-COUNTERS = ('ticks', 'fresh_ticks', 'frames', 'chunks', 'tokens', 'requests_finished')
+STATUS_FIELDS = 'ticks fresh_ticks frames state batch batch_max engine_restarts last_error'.split()
 MAX_TOKENS = 24
 
 
@@ -50,9 +50,8 @@ class Measurement:
         self._marks = (0, 0, 0)
 
     def take_status(self, message):
-        self.status = {field: getattr(message, field) for field in (*COUNTERS, 'state', 'batch', 'batch_max', 'last_error')}
+        self.status = {field: getattr(message, field) for field in STATUS_FIELDS}
         self.status['drops'] = dict(zip(message.drop_reasons, map(int, message.drop_counts)))
-        self.status['engine_restarts'] = message.engine_restarts
         if self.began is not None:
             self.deltas.add(self.status)
 
@@ -83,10 +82,7 @@ class Measurement:
     def texts(self):
         return {
             'kind': 'text',
-            'texts': [
-                {'seed': slot.answer[0].strip(), 'answer': slot.answer[1], 'running': slot.text if slot.running else ''}
-                for slot in self.talk.slots
-            ],
+            'texts': [slot.view() for slot in self.talk.slots],
         }
 
     def result(self, now):
@@ -219,7 +215,7 @@ def drive(driver, executor, measurement, args, ending):
 
 def main():
     parser = argparse.ArgumentParser(description='Instructions, questions and counters of the OxyGen demo.')
-    parser.add_argument('--seconds', type=float, default=0, help='length of the measuring window; 0 = until stopped')
+    parser.add_argument('--seconds', type=float, default=0, help='length of the measuring window; 0: no end')
     parser.add_argument('--seed', type=int, default=0, help='seed of the instructions')
     parser.add_argument('--dwell', type=float, default=4.0, help='seconds per instruction')
     parser.add_argument('--shuffle-every', type=int, default=3, help='instructions between new block places')

@@ -1,6 +1,6 @@
 """A simulated robot: an independent ROS 2 peer that shows what its camera sees and follows the `action` topic.
 
-publishes  camera/base_0_rgb/image_raw  sensor_msgs/Image, rgb8, best effort; stamp = time of the state that is drawn
+publishes  camera/base_0_rgb/image_raw  sensor_msgs/Image, rgb8, best effort; stamp = time of the drawn state
            joint_states                 sensor_msgs/JointState: positions (rad) and velocities (rad/s)
            demo/judge                   std_msgs/String, JSON: the named block and how far the tip is from it
 follows    action                       std_msgs/Float64MultiArray: targets of yaw, shoulder, elbow, wrist (rad)
@@ -42,7 +42,7 @@ def open_world(args):
         tried = [*os.environ.get(TRIED, '').split(), graphics]
         left = [name for name in GRAPHICS if name not in tried]
         if not left:
-            sys.exit('[demo_robot] no software rendering. Debian and Ubuntu: sudo apt-get install libegl1 libgl1')
+            sys.exit('[demo_robot] cannot draw; Debian and Ubuntu: apt-get install libegl1 libgl1')
         os.environ.update({'MUJOCO_GL': left[0], TRIED: ' '.join(tried)})
         os.environ.pop('PYOPENGL_PLATFORM', None)
         os.execv(sys.executable, [sys.executable, *sys.argv])
@@ -77,7 +77,8 @@ def make_robot(world, args):
             self._instruction = ''
             self._commanded_at = None
             self._shuffles = 0
-            self._images = self.create_publisher(Image, f'camera/{CAMERA}/image_raw', qos_profile_sensor_data)
+            picture_topic = f'camera/{CAMERA}/image_raw'
+            self._images = self.create_publisher(Image, picture_topic, qos_profile_sensor_data)
             self._states = self.create_publisher(JointState, 'joint_states', 10)
             self._verdicts = self.create_publisher(String, 'demo/judge', 10)
             self.create_subscription(Float64MultiArray, 'action', self._follow, 10)

@@ -90,6 +90,12 @@ const summary = r =>
   `${r.tokens_per_s} tokens/s, up to ${r.batch_max} texts at once, ${r.requests_finished} texts finished, ` +
   `${r.reached} of ${r.instructions} instructions reached`;
 
+const fail = ({ child, reason }) => {
+  const lines = child.tail().filter(line => !line.startsWith('{"kind"'));
+  console.error(`\n${child.name} ${reason || 'ended too early'}. Its last lines:\n${lines.join('\n')}`);
+  return 1;
+};
+
 /** Runs robot, node and driver until the window is over, a signal comes or one of them fails; exit code. */
 const runDemo = async (options, env) => {
   const missing = Object.values(NEEDED).filter(file => !fs.existsSync(file));
@@ -126,13 +132,7 @@ const runDemo = async (options, env) => {
   end.forget();
   screen.close();
 
-  if (failed !== undefined) {
-    const lines = failed.child.tail().filter(line => !line.startsWith('{"kind"'));
-    console.error(
-      `\n${failed.child.name} ${failed.reason || 'ended too early'}. Its last lines:\n${lines.join('\n')}`,
-    );
-    return 1;
-  }
+  if (failed !== undefined) return fail(failed);
   if (result !== undefined) {
     screen.note(summary(result));
     if (options.json) console.log(JSON.stringify({ ...result, seed: Number(options.seed) }));

@@ -60,7 +60,7 @@ class Instructions:
 
 
 class Slot:
-    """One of the running questions: what it asks next, the newest full answer and the text that has come so far."""
+    """One of the running questions: what it asks next, its newest full answer and the text so far."""
 
     def __init__(self, name, seeds, keep):
         self.name = name
@@ -81,6 +81,11 @@ class Slot:
         self.id, self.asked_at, self.running = f'{self.name}-{self._asked}', now, True
         self.text = ''
         return self.id, self.seed
+
+    def view(self):
+        """For the screen."""
+        seed, answer = self.answer
+        return {'seed': seed.strip(), 'answer': answer, 'running': self.text if self.running else ''}
 
 
 class Conversation:

@@ -1,4 +1,4 @@
-"""The simulated world: physics, pictures and what the judge measures. Knows nothing of ROS and never reads a clock.
+"""The simulated world: physics, pictures and what the judge measures. Knows neither ROS nor a clock.
 
 Lengths in m, angles in rad, times in s; x points away from the robot, y to its left, z up.
 MuJoCo chooses its renderer when it is imported, by MUJOCO_GL: set that before importing this module.
@@ -36,7 +36,7 @@ def reach(x, y, z=HOVER_Z):
 
 
 def place(rng, clear_of=None):
-    """Random block centres [3, 2], at least APART from each other and CLEAR_OF_TIP from the point `clear_of`."""
+    """Random block centres [3, 2], at least APART from each other and CLEAR_OF_TIP from `clear_of` (x, y)."""
     low, high = np.transpose([AREA_X, AREA_Y])
     while True:
         blocks = rng.uniform(low, high, (len(COLOURS), 2))
@@ -55,7 +55,7 @@ def named_colour(instruction):
 
 
 def judge(tip, blocks, colour):
-    """(horizontal distance of the tip to the named block, whether that block is the nearest); Nones without a colour."""
+    """(horizontal distance of the tip to the named block, whether it is the nearest); Nones without colour."""
     if colour is None:
         return None, None
     distances = np.linalg.norm(blocks - np.asarray(tip)[:2], axis=1)

@@ -1,4 +1,4 @@
-"""The world without ROS: geometry, placements, the judge, the picture, and the scripted expert in closed loop."""
+"""The world without ROS: geometry, placements, the judge, the picture, and a scripted expert in closed loop."""
 
 import os
 import sys
