@@ -27,6 +27,17 @@ export function timeCondition(c: ModelConfig, read: Read, t: number): Float64Arr
   return silu(affine(read, 'time_mlp_out', hidden));
 }
 
+/**
+ * The times at which the expert is evaluated: from 1 (noise) down, accumulated in float32 as openpi does. The rounding
+ * matters: the shortest period is 0.004, so a time error of 1e-7 moves the embedding by 2e-4.
+ */
+export function denoiseTimes(steps: number): number[] {
+  const dt = Math.fround(-1 / steps);
+  const times = [1];
+  while (times.length < steps) times.push(Math.fround((times.at(-1) as number) + dt));
+  return times;
+}
+
 /** Per step [2L+1, 3W] flat: rows are input norm and post-attention norm of each layer, then the final norm; 1+scale, shift, gate. */
 export function modulations(c: ModelConfig, read: Read, steps: number): Float32Array[] {
   const { width } = c.expert;
@@ -35,7 +46,7 @@ export function modulations(c: ModelConfig, read: Read, steps: number): Float32A
     `${EXPERT}layers.${i}.post_attention_layernorm.dense`,
   ]).flat();
   names.push(`${EXPERT}norm.dense`);
-  const conditions = Array.from({ length: steps }, (_, s) => timeCondition(c, read, 1 - s / steps));
+  const conditions = denoiseTimes(steps).map(t => timeCondition(c, read, t));
   const tables = conditions.map(() => new Float32Array(names.length * 3 * width));
   names.forEach((name, row) => {
     const [weight, bias] = [read(`${name}.weight`), read(`${name}.bias`)];

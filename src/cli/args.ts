@@ -1,0 +1,76 @@
+/** Command-line options declared as data, on node:util's parser, with our error code and a help text. */
+import { parseArgs } from 'node:util';
+import { OxygenError } from '../core/errors';
+
+export interface OptionSpec {
+  readonly type: 'string' | 'boolean';
+  /** Shown in the help, e.g. `DIR`; leave out for booleans. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+export type Options<S extends Record<string, OptionSpec>> = {
+  readonly [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string;
+};
+
+/** Parses `args`; with --help prints the help and returns null. Throws USAGE. */
+export function parseOptions<S extends Record<string, OptionSpec>>(
+  command: string,
+  spec: S,
+  args: string[],
+): Options<S> | null {
+  const options = Object.fromEntries(Object.entries(spec).map(([name, { type }]) => [name, { type }]));
+  try {
+    const { values } = parseArgs({ args, options: { ...options, help: { type: 'boolean' } }, strict: true });
+    if (values['help']) {
+      const lines = Object.entries(spec).map(
+        ([name, o]) => `  ${`--${name} ${o.value ?? ''}`.padEnd(28)} ${o.help}`,
+      );
+      console.log([`usage: oxygen ${command} [options]`, ...lines].join('\n'));
+      return null;
+    }
+    return values as Options<S>;
+  } catch (error) {
+    throw new OxygenError(
+      'USAGE',
+      `oxygen ${command}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+export function required(command: string, name: string, value: string | undefined): string {
+  if (value !== undefined && value !== '') return value;
+  throw new OxygenError('USAGE', `oxygen ${command}: --${name} is required`);
+}
+
+/** A whole number within limits, or the default when absent. */
+export function integer(
+  name: string,
+  value: string | undefined,
+  fallback: number,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
+): number {
+  if (value === undefined) return fallback;
+  const n = Number(value);
+  if (Number.isInteger(n) && n >= min && n <= max && value.trim() !== '') return n;
+  throw new OxygenError(
+    'USAGE',
+    `--${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}`,
+  );
+}
+
+export function choice<T extends string>(
+  name: string,
+  value: string | undefined,
+  allowed: readonly T[],
+  fallback: T,
+): T {
+  if (value === undefined) return fallback;
+  const found = allowed.find(a => a === value);
+  if (found) return found;
+  throw new OxygenError(
+    'USAGE',
+    `--${name} must be one of ${allowed.join(', ')}, got ${JSON.stringify(value)}`,
+  );
+}

@@ -1,0 +1,73 @@
+/** Measures an engine's stage costs on this machine, for engine.json. */
+import { KvCache } from '../core/kv-cache';
+import type { StageCosts } from '../model/manifest';
+import { ModelSessions } from './model-sessions';
+import { runDecode, runPrefill, runSeed } from './onnx-executor';
+
+const REPEATS = 3;
+const BATCHES = [1, 4, 8];
+const SEED_TOKENS = 8;
+
+export async function measureCosts(dir: string, threads: number): Promise<StageCosts> {
+  const sessions = await ModelSessions.load(dir, threads);
+  try {
+    return await measure(sessions, threads);
+  } finally {
+    await sessions.release();
+  }
+}
+
+async function measure(sessions: ModelSessions, threads: number): Promise<StageCosts> {
+  const { model, special } = sessions.manifest;
+  const { vision: v, language } = model;
+  const cameras = model.cameraSlots;
+  const images = new Uint8Array(cameras.length * v.imageHeight * v.imageWidth * 3).fill(127);
+  const promptIds = new Array<number>(model.maxPromptTokens).fill(special.begin);
+  const frame = { cameras, images, promptIds };
+
+  const vision = await median(() => sessions.vision(images, cameras.length));
+  const { kv, length } = await runPrefill(sessions, frame, false);
+  const whole = await median(() => runPrefill(sessions, frame, false));
+  const maxBatch = Math.max(...BATCHES);
+  const cache = new KvCache({
+    layers: language.layers,
+    headDim: language.headDim,
+    maxRequests: maxBatch,
+    capacity: length + SEED_TOKENS,
+  });
+  cache.commitPrefix(
+    {
+      frameId: 0,
+      stampNs: 0n,
+      epoch: 0,
+      length,
+      next: { ids: [], logits: new Float32Array(0), logSumExp: 0 },
+    },
+    kv,
+  );
+  const prefix = cache.prefixView();
+  const noise = new Float32Array(model.horizon * model.actionDim);
+  const denoiseStep = await median(() => sessions.expertStep(noise, 0, model.denoiseSteps, prefix));
+  const seed = await median(() =>
+    runSeed(sessions, new Array<number>(SEED_TOKENS).fill(special.begin), prefix),
+  );
+  const decode: Record<string, number> = {};
+  for (let b = 1; b <= maxBatch; b++) {
+    cache.attach(String(b), length + SEED_TOKENS);
+    if (!BATCHES.includes(b)) continue;
+    const [tokens, lengths] = [new Array<number>(b).fill(special.begin), new Array<number>(b).fill(length)];
+    decode[b] = await median(() => runDecode(sessions, tokens, lengths, cache.batchView()));
+  }
+  return { vision, prefill: whole - vision, denoiseStep, seed, decode, threads };
+}
+
+async function median(run: () => Promise<unknown>): Promise<number> {
+  await run();
+  const times: number[] = [];
+  for (let i = 0; i < REPEATS; i++) {
+    const start = performance.now();
+    await run();
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[REPEATS >> 1] as number;
+}

@@ -1,0 +1,55 @@
+/** Process entry: picks the command, prints errors once, sets the exit code. */
+import { describeError, OxygenError } from './core/errors';
+
+interface Command {
+  readonly summary: string;
+  /** Returns the exit code. */
+  readonly run: (args: string[]) => Promise<number>;
+}
+
+/** Loaded on demand: `build` must not need ROS, `node` must not load the builder. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  build: {
+    summary: 'build an engine from a checkpoint',
+    run: async args => (await import('./cli/build.js')).runBuild(args),
+  },
+  verify: {
+    summary: 'compare an engine with golden numbers',
+    run: async args => (await import('./cli/verify.js')).runVerify(args),
+  },
+  bench: {
+    summary: 'measure frame time and language rate',
+    run: async args => (await import('./cli/bench.js')).runBench(args),
+  },
+  node: {
+    summary: 'run the ROS 2 node (takes --ros-args)',
+    run: async args => (await import('./app.js')).runNode(args),
+  },
+};
+
+const usage = (): string =>
+  [
+    'usage: oxygen COMMAND [options]; oxygen COMMAND --help tells more',
+    ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+  ].join('\n');
+
+async function main(argv: string[]): Promise<number> {
+  const [name, ...args] = argv;
+  if (name === undefined || name === '--help' || name === 'help') {
+    console.log(usage());
+    return name === undefined ? 2 : 0;
+  }
+  const command = COMMANDS[name];
+  if (!command) throw new OxygenError('USAGE', `there is no command ${JSON.stringify(name)}\n${usage()}`);
+  return command.run(args);
+}
+
+main(process.argv.slice(2)).then(
+  code => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(`oxygen: ${describeError(error)}`);
+    process.exitCode = error instanceof OxygenError && error.code === 'USAGE' ? 2 : 1;
+  },
+);

@@ -1,0 +1,230 @@
+/** Computes, with the engine, every number of a golden folder that belongs to one frame: prefix, actions, language. */
+import { KvCache } from '../core/kv-cache';
+import type { Candidates } from '../core/ports';
+import { OxygenError } from '../core/errors';
+import type { ModelSessions } from '../engine/model-sessions';
+import { denoise, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
+import type { Attention, GoldenFolder } from './golden';
+
+const INPUTS = 'goldens_jax.safetensors';
+const CONTINUATIONS = 'goldens_continuation.safetensors';
+
+/** Computed numbers by canonical key. */
+export type Computed = Map<string, ArrayLike<number>>;
+
+/** One frame of a golden folder. */
+export interface GoldenFrame {
+  readonly name: string;
+  readonly prompt: number;
+  readonly cameras: readonly string[];
+  readonly images: Uint8Array;
+  readonly promptIds: readonly number[];
+}
+
+/** All frames that the folder's keys speak of, each with both attentions. */
+export async function computeFrames(
+  sessions: ModelSessions,
+  golden: GoldenFolder,
+  computed: Computed,
+): Promise<void> {
+  const wanted = new Map<string, Set<string>>();
+  for (const { meaning } of golden.tensors) {
+    const m =
+      meaning.kind === 'skip' ? null : /^(\w+)\.p(\d+)\.(causal|bidirectional)\.(.+)$/.exec(meaning.key);
+    if (!m) continue;
+    const frame = `${m[1]}/${m[2]}/${m[3]}`;
+    wanted.set(frame, (wanted.get(frame) ?? new Set()).add(m[4] as string));
+  }
+  for (const [frame, parts] of wanted) {
+    const [name, prompt, attention] = frame.split('/') as [string, string, Attention];
+    await computeFrame(
+      sessions,
+      golden,
+      goldenFrame(sessions, golden, name, Number(prompt)),
+      attention,
+      parts,
+      computed,
+    );
+  }
+}
+
+export function goldenFrame(
+  sessions: ModelSessions,
+  golden: GoldenFolder,
+  name: string,
+  prompt: number,
+): GoldenFrame {
+  const slots = sessions.manifest.model.cameraSlots;
+  const mask = golden.ints(INPUTS, `${name}.image_mask`);
+  const cameras = slots.filter((_, i) => mask[i] === 1);
+  const promptMask = golden.ints(INPUTS, `prompt.${prompt}.mask`);
+  return {
+    name,
+    prompt,
+    cameras,
+    images: Buffer.concat(cameras.map(slot => golden.bytes(INPUTS, `${name}.image_u8.${slot}`))),
+    promptIds: golden.ints(INPUTS, `prompt.${prompt}.ids`).filter((_, i) => promptMask[i] === 1),
+  };
+}
+
+async function computeFrame(
+  sessions: ModelSessions,
+  golden: GoldenFolder,
+  frame: GoldenFrame,
+  attention: Attention,
+  parts: ReadonlySet<string>,
+  computed: Computed,
+): Promise<void> {
+  // prettier-ignore
+  const key = `${frame.name}.p${frame.prompt}.${attention}`;
+  const { model } = sessions.manifest;
+  for (const part of parts) {
+    const slot = /^image_emb\.(.+)$/.exec(part)?.[1];
+    // Also of cameras that the frame masks: the goldens hold them, the engine would leave them out.
+    if (slot)
+      computed.set(
+        `${key}.${part}`,
+        await sessions.vision(golden.bytes(INPUTS, `${frame.name}.image_u8.${slot}`), 1),
+      );
+  }
+  computed.set(`${key}.prompt_emb`, sessions.host.embed(frame.promptIds));
+
+  const prefix = await runPrefill(sessions, frame, attention === 'causal', true);
+  computed.set(`${key}.prefix_k`, join(prefix.kv.k));
+  computed.set(`${key}.prefix_v`, join(prefix.kv.v));
+  const cache = cacheFor(sessions, prefix.length);
+  const next = prefix.next[0] as Candidates;
+  cache.commitPrefix({ frameId: 0, stampNs: 0n, epoch: 0, length: prefix.length, next }, prefix.kv);
+
+  const noise = golden.floats(INPUTS, 'noise');
+  const vs: Float32Array[] = [];
+  const xs: Float32Array[] = [];
+  const actions = await denoise(sessions, noise, model.denoiseSteps, cache.prefixView(), (v, x) => {
+    vs.push(v);
+    xs.push(x);
+  });
+  computed.set(`${key}.actions`, actions);
+  computed.set(`${key}.v_t`, join(vs));
+  computed.set(`${key}.x_t`, join(xs));
+  for (const part of parts) {
+    const steps = /^actions_ns(\d+)$/.exec(part)?.[1];
+    if (steps)
+      computed.set(`${key}.${part}`, await denoise(sessions, noise, Number(steps), cache.prefixView()));
+  }
+
+  const steps = languageSteps(golden, key);
+  if (steps > 0) {
+    const { tokens, logits } = await greedy(
+      sessions,
+      cache,
+      next.ids[0] as number,
+      prefix.logits as Float32Array,
+      steps,
+    );
+    computed.set(`${key}.lang.tokens`, tokens);
+    computed.set(`${key}.lang.logits`, logits);
+  }
+  for (const part of parts) {
+    const n = /^cont(\d+)\.tokens$/.exec(part)?.[1];
+    if (n) await continuation(sessions, golden, cache, key, n, computed);
+  }
+}
+
+/** A causal seed after the prefix, then greedy tokens. */
+async function continuation(
+  sessions: ModelSessions,
+  golden: GoldenFolder,
+  cache: KvCache,
+  key: string,
+  n: string,
+  computed: Computed,
+): Promise<void> {
+  // prettier-ignore
+  const name = `${key.replace('bidirectional', 'bidir')}.cont${n}`;
+  const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
+  const steps = golden.shape(CONTINUATIONS, `${name}.tokens`)[0] ?? 0;
+  cache.attach('seeded', cache.shape.capacity);
+  const { kv, next, logits } = await runSeed(sessions, ids, cache.rowView('seeded'), true);
+  cache.append('seeded', kv, 0, ids.length);
+  const result = await decodeOn(
+    sessions,
+    cache,
+    'seeded',
+    next[0]?.ids[0] as number,
+    logits as Float32Array,
+    steps,
+  );
+  computed.set(`${key}.cont${n}.tokens`, result.tokens);
+  computed.set(`${key}.cont${n}.logits`, result.logits);
+  cache.release('seeded');
+}
+
+async function greedy(
+  sessions: ModelSessions,
+  cache: KvCache,
+  first: number,
+  logits: Float32Array,
+  steps: number,
+): Promise<Generated> {
+  cache.attach('plain', cache.shape.capacity);
+  const result = await decodeOn(sessions, cache, 'plain', first, logits, steps);
+  cache.release('plain');
+  return result;
+}
+
+interface Generated {
+  readonly tokens: number[];
+  /** [steps + 1, vocab]: first of the last given token, then after each generated one. */
+  readonly logits: Float32Array;
+}
+
+async function decodeOn(
+  sessions: ModelSessions,
+  cache: KvCache,
+  id: string,
+  first: number,
+  logits: Float32Array,
+  steps: number,
+): Promise<Generated> {
+  const tokens = [first];
+  const all = [logits];
+  for (let s = 0; s < steps; s++) {
+    const step = await runDecode(
+      sessions,
+      [tokens[s] as number],
+      cache.batch().map(r => r.length),
+      cache.batchView(),
+      true,
+    );
+    cache.append(id, step.kv, 0, 1);
+    all.push(step.logits as Float32Array);
+    if (tokens.length < steps) tokens.push(step.next[0]?.ids[0] as number);
+  }
+  return { tokens, logits: join(all) };
+}
+
+function languageSteps(golden: GoldenFolder, key: string): number {
+  const lengths = golden.tensors
+    .filter(t => t.meaning.kind === 'lang.tokens' && t.meaning.key === `${key}.lang.tokens`)
+    .map(t => golden.shape(t.file, t.name)[0] ?? 0);
+  return Math.max(0, ...lengths);
+}
+
+/** Room for the longest continuation of a golden folder. */
+const SPARE_POSITIONS = 64;
+
+export function cacheFor(sessions: ModelSessions, prefixLength: number, maxRequests = 1): KvCache {
+  const { layers, headDim } = sessions.manifest.model.language;
+  return new KvCache({ layers, headDim, maxRequests, capacity: prefixLength + SPARE_POSITIONS });
+}
+
+function join(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((n, p) => n + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  if (all.length === 0) throw new OxygenError('INTERNAL', 'a run returned nothing');
+  return all;
+}

@@ -1,0 +1,123 @@
+/** The way a robot uses the model: instruction, raw state and raw camera images in, robot-unit actions and text out. */
+import { KvCache } from '../core/kv-cache';
+import type { Candidates } from '../core/ports';
+import type { ModelSessions } from '../engine/model-sessions';
+import { denoise, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
+import { PolicyIo } from '../engine/policy-io';
+import { resizeWithPad } from '../model/resize';
+import { cacheFor, type Computed } from './cases';
+import type { GoldenFolder } from './golden';
+
+interface WholePath {
+  readonly num_steps: number;
+  readonly cases: readonly {
+    readonly case: string;
+    readonly instruction: string;
+    readonly state: readonly number[];
+    readonly ids: readonly number[];
+    readonly cameras_present: readonly string[];
+    readonly prefix_tokens: number;
+    readonly language: readonly {
+      readonly seed: string;
+      readonly seed_ids: readonly number[];
+      readonly tokens: readonly number[];
+      readonly text: string;
+    }[];
+  }[];
+}
+
+export interface TextCheck {
+  readonly name: string;
+  readonly golden: string;
+  readonly computed: string;
+}
+
+export async function checkWholePath(
+  sessions: ModelSessions,
+  engineDir: string,
+  golden: GoldenFolder,
+  computed: Computed,
+): Promise<TextCheck[]> {
+  const file = golden.json<WholePath>('whole_path.json');
+  if (!file) return [];
+  const io = new PolicyIo(engineDir, sessions.manifest);
+  const noise = golden.floats('whole_path.safetensors', 'noise');
+  const { imageHeight, imageWidth } = sessions.manifest.model.vision;
+  const checks: TextCheck[] = [];
+  for (const c of file.cases) {
+    const check = (what: string, want: unknown, got: unknown) =>
+      checks.push({
+        name: `whole_path.${c.case}.${what}`,
+        golden: JSON.stringify(want),
+        computed: JSON.stringify(got),
+      });
+    const images = c.cameras_present.map(slot =>
+      resizeWithPad(rawImage(golden, slot), imageWidth, imageHeight),
+    );
+    const frame = io.frame(
+      {
+        stampNs: 0n,
+        epoch: 0,
+        instruction: c.instruction,
+        state: Float64Array.from(c.state),
+        cameras: c.cameras_present,
+        images: Buffer.concat(images),
+      },
+      noise,
+    );
+    check('ids', c.ids, frame.promptIds);
+    const prefix = await runPrefill(sessions, frame, false);
+    check('prefix_tokens', c.prefix_tokens, prefix.length);
+    const cache = cacheFor(sessions, prefix.length);
+    cache.commitPrefix(
+      { frameId: 0, stampNs: 0n, epoch: 0, length: prefix.length, next: prefix.next[0] as Candidates },
+      prefix.kv,
+    );
+    const actions = await denoise(sessions, noise, file.num_steps, cache.prefixView());
+    computed.set(`whole.${c.case}.actions`, actions);
+    computed.set(`whole.${c.case}.actions_unnormalized`, io.chunk(frame, actions).values);
+    for (const l of c.language) {
+      const seedIds = io.seedIds(l.seed, Infinity);
+      const tokens = await generate(sessions, cache, seedIds, prefix.next[0] as Candidates, l.tokens.length);
+      const label = JSON.stringify(l.seed);
+      check(`seed_ids ${label}`, l.seed_ids, seedIds);
+      check(`tokens ${label}`, l.tokens, tokens);
+      check(`text ${label}`, l.text, io.tokenizer.decode(tokens));
+    }
+  }
+  return checks;
+}
+
+function rawImage(golden: GoldenFolder, slot: string): { width: number; height: number; data: Uint8Array } {
+  const [height = 0, width = 0] = golden.shape('images.safetensors', `raw.${slot}`);
+  return { width, height, data: golden.bytes('images.safetensors', `raw.${slot}`) };
+}
+
+async function generate(
+  sessions: ModelSessions,
+  cache: KvCache,
+  seedIds: number[],
+  prefix: Candidates,
+  count: number,
+): Promise<number[]> {
+  cache.attach('text', cache.shape.capacity);
+  let next = prefix;
+  if (seedIds.length > 0) {
+    const seeded = await runSeed(sessions, seedIds, cache.rowView('text'));
+    cache.append('text', seeded.kv, 0, seedIds.length);
+    next = seeded.next[0] as Candidates;
+  }
+  const tokens = [next.ids[0] as number];
+  while (tokens.length < count) {
+    const step = await runDecode(
+      sessions,
+      tokens.slice(-1),
+      cache.batch().map(r => r.length),
+      cache.batchView(),
+    );
+    cache.append('text', step.kv, 0, 1);
+    tokens.push(step.next[0]?.ids[0] as number);
+  }
+  cache.release('text');
+  return tokens;
+}
