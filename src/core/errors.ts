@@ -36,8 +36,13 @@ export const ERROR_CODES = {
   IMAGE_ENCODING: 'the image encoding is not supported',
   IMAGE_SIZE: 'width, height, step and data length of the image do not fit together',
   IMAGE_CORRUPT: 'the compressed image cannot be decoded',
+  PREPROCESSOR_DOWN: 'the image preprocessing worker ended; the next frame starts it again',
   STATE_INVALID: 'the joint state lacks a joint or holds a non-finite value',
   STAMP_INVALID: 'the time stamp is zero, in the future or runs backwards',
+  INPUT_MISSING: 'an input is silent, or its stamps do not fit those of the others',
+  // action
+  ACTION_LIMITED: 'a command was outside the limits of the robot file and was clamped',
+  CHUNK_STALE: 'an action chunk came too late or belongs to an older instruction; it was not played',
   // verification
   GOLDEN_NOT_FOUND: 'no golden numbers at that path',
   INTERNAL: 'a bug in OxyGen; please report it',

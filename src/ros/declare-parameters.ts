@@ -1,0 +1,85 @@
+/** Declares the table of parameters on a node, and keeps live changes inside it. */
+import { OxygenError, describeError } from '../core/errors';
+import type { Logger } from './drops';
+import { PARAMETERS, checkParameter, readParameters, unknownParameters } from './params';
+import type { ParameterSpec, ParameterValue } from './params';
+import type { Rcl, RclNode, RclParameter, SetParametersResult } from './rcl';
+
+const TYPE_NAMES = {
+  string: 'PARAMETER_STRING',
+  integer: 'PARAMETER_INTEGER',
+  double: 'PARAMETER_DOUBLE',
+} as const;
+
+/**
+ * Declares everything; the values are those of the command line and of parameter files.
+ * @throws OxygenError CONFIG_INVALID with every fault found.
+ */
+export function declareParameters(rcl: Rcl, node: RclNode, log: Logger): ReadonlyMap<string, ParameterValue> {
+  const given = new Map(node.getParameterOverrides().map(parameter => [parameter.name, parameter.value]));
+  for (const { name, nearest } of unknownParameters(given.keys())) {
+    log.warn(`unknown parameter ${name} is ignored; did you mean ${nearest}?`);
+  }
+  const values = readParameters(given);
+  for (const spec of PARAMETERS) {
+    const parameter = new rcl.Parameter(spec.name, typeOf(rcl, spec), values.get(spec.name)!);
+    const descriptor = new rcl.ParameterDescriptor(
+      spec.name,
+      typeOf(rcl, spec),
+      spec.description,
+      spec.readOnly,
+      null,
+    );
+    node.declareParameter(parameter, descriptor, true);
+  }
+  return values;
+}
+
+/** Calls `changed` after a live change with all current values. */
+export function watchParameters(
+  rcl: Rcl,
+  node: RclNode,
+  changed: (values: ReadonlyMap<string, ParameterValue>) => void,
+): void {
+  const specOf = (parameter: RclParameter): ParameterSpec | undefined =>
+    PARAMETERS.find(spec => spec.name === parameter.name);
+  const integerType = rcl.ParameterType['PARAMETER_INTEGER']!;
+
+  // 70 is as good as 70.0.
+  node.addPreSetParametersCallback(parameters =>
+    parameters.map(parameter =>
+      specOf(parameter)?.kind === 'double' && parameter.type === integerType
+        ? new rcl.Parameter(parameter.name, rcl.ParameterType['PARAMETER_DOUBLE']!, Number(parameter.value))
+        : parameter,
+    ),
+  );
+  node.addOnSetParametersCallback(parameters => {
+    for (const parameter of parameters) {
+      const fault = faultOf(rcl, specOf(parameter), parameter);
+      if (fault !== null) return { successful: false, reason: fault };
+    }
+    return ACCEPTED;
+  });
+  node.addPostSetParametersCallback(parameters => {
+    if (!parameters.some(specOf)) return;
+    changed(
+      new Map(PARAMETERS.map(spec => [spec.name, node.getParameter(spec.name).value as ParameterValue])),
+    );
+  });
+}
+
+const ACCEPTED: SetParametersResult = { successful: true, reason: '' };
+
+const typeOf = (rcl: Rcl, spec: ParameterSpec): number => rcl.ParameterType[TYPE_NAMES[spec.kind]]!;
+
+function faultOf(rcl: Rcl, spec: ParameterSpec | undefined, parameter: RclParameter): string | null {
+  if (!spec) return null;
+  if (parameter.type === rcl.ParameterType['PARAMETER_NOT_SET'])
+    return `parameter ${spec.name} cannot be removed`;
+  try {
+    checkParameter(spec, parameter.value);
+    return null;
+  } catch (error) {
+    return error instanceof OxygenError ? error.message : describeError(error);
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The frame pull: the engine asks, and gets the newest complete set, preprocessed. Nothing queues up in front of a
+ * busy engine: there is one credit, and pictures are decoded only against it.
+ */
+import type { ErrorCode } from '../core/errors';
+import { toOxygenError } from '../core/errors';
+import type { Robot } from '../core/robot';
+import type { EngineInfo, ToEngine } from '../engine/protocol';
+import type { CameraMessage, FrameInputs } from './ingest';
+
+/** What the preprocessing worker takes. */
+export type CameraImage =
+  | {
+      readonly slot: string;
+      readonly kind: 'raw';
+      readonly image: {
+        readonly encoding: string;
+        readonly width: number;
+        readonly height: number;
+        readonly step: number;
+        readonly isBigEndian: boolean;
+        readonly data: Uint8Array;
+      };
+    }
+  | {
+      readonly slot: string;
+      readonly kind: 'compressed';
+      readonly format: string;
+      readonly data: Uint8Array;
+    };
+
+export interface PreprocessJob {
+  readonly height: number;
+  readonly width: number;
+  readonly images: CameraImage[];
+}
+
+export interface PreprocessResult {
+  /** [images, height, width, 3] u8 RGB. */
+  readonly images: Uint8Array;
+  readonly failures: readonly { readonly slot: string; readonly code: ErrorCode; readonly message: string }[];
+}
+
+/** The preprocessing worker, as far as this file needs it. */
+export interface Preprocessing {
+  run(job: PreprocessJob): Promise<PreprocessResult>;
+}
+
+export interface FrameSource {
+  take(): FrameInputs | null;
+}
+
+/** The situation in which an observation is made. */
+export interface FrameContext {
+  readonly epoch: number;
+  /** Null: no instruction yet, and no frame without one. */
+  readonly instruction: string | null;
+}
+
+export interface FramePullDeps {
+  readonly robot: Robot;
+  readonly source: FrameSource;
+  readonly preprocessing: Preprocessing;
+  readonly context: () => FrameContext;
+  readonly send: (message: ToEngine) => boolean;
+  readonly drop: (code: ErrorCode, message: string, topic: string) => void;
+  /** A frame has been handed over; `slots` are its cameras. */
+  readonly sent: (slots: readonly string[]) => void;
+}
+
+export class FramePull {
+  readonly #deps: FramePullDeps;
+  #engine: EngineInfo | null = null;
+  #credit = false;
+  #busy = false;
+  /** Raised when pictures that are being decoded must not be used any more. */
+  #generation = 0;
+
+  constructor(deps: FramePullDeps) {
+    this.#deps = deps;
+  }
+
+  /** A new engine process: what its predecessor asked for is void. */
+  engineUp(info: EngineInfo): void {
+    this.#engine = info;
+    this.#credit = false;
+    this.#generation += 1;
+  }
+
+  engineDown(): void {
+    this.#engine = null;
+    this.#credit = false;
+  }
+
+  /** Throws away what is being decoded: for a reset or a jump of the clock. */
+  discard(): void {
+    this.#generation += 1;
+  }
+
+  /** The engine asks for a frame. */
+  want(): void {
+    this.#credit = true;
+    if (!this.offer()) this.#deps.send({ type: 'no-frame' });
+  }
+
+  /** New inputs are there, or a new instruction. True when a frame is on its way. */
+  offer(): boolean {
+    const engine = this.#engine;
+    if (!this.#credit || this.#busy || engine === null || this.#deps.context().instruction === null)
+      return false;
+    const inputs = this.#deps.source.take();
+    if (inputs === null) return false;
+    this.#busy = true;
+    const generation = this.#generation;
+    this.#prepare(engine, inputs, generation)
+      .catch((error: unknown) => {
+        const { code, message } = toOxygenError(error);
+        this.#deps.drop(code, `preprocessing failed: ${message}`, 'preprocessing');
+      })
+      .finally(() => {
+        this.#busy = false;
+        // The credit is still there when the frame was unusable: the next complete set may be at hand.
+        this.offer();
+      })
+      .catch(() => undefined);
+    return true;
+  }
+
+  async #prepare(engine: EngineInfo, inputs: FrameInputs, generation: number): Promise<void> {
+    const slots = engine.cameraSlots.filter(slot => inputs.cameras.has(slot));
+    const { images, failures } = await this.#deps.preprocessing.run({
+      height: engine.imageHeight,
+      width: engine.imageWidth,
+      images: slots.map(slot => cameraImage(slot, inputs.cameras.get(slot)!)),
+    });
+    for (const { slot, code, message } of failures) {
+      const topic = this.#deps.robot.cameras.find(camera => camera.slot === slot)?.topic ?? slot;
+      this.#deps.drop(code, `${topic}: ${message}`, topic);
+    }
+    const { epoch, instruction } = this.#deps.context();
+    if (failures.length > 0 || generation !== this.#generation || !this.#credit || instruction === null)
+      return;
+    const { stampNs, state } = inputs;
+    const observation = { stampNs, epoch, instruction, state, cameras: slots, images };
+    if (!this.#deps.send({ type: 'frame', observation })) return;
+    this.#credit = false;
+    this.#deps.sent(slots);
+  }
+}
+
+function cameraImage(slot: string, camera: CameraMessage): CameraImage {
+  if (camera.kind === 'compressed') {
+    return { slot, kind: 'compressed', format: camera.message.format, data: camera.message.data };
+  }
+  const { encoding, width, height, step, is_bigendian, data } = camera.message;
+  return {
+    slot,
+    kind: 'raw',
+    image: { encoding, width, height, step, isBigEndian: is_bigendian !== 0, data },
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * A ROS node that survives its callbacks. An exception that leaves a callback of rclnodejs ends the process in C++;
+ * `uncaughtException` never sees it. So every callback is wrapped, and `execute` catches what rclnodejs itself
+ * throws (a peer can make it throw: SetParameters with an unknown type, for one).
+ */
+import { describeError } from '../core/errors';
+import type {
+  Rcl,
+  RclNode,
+  RclParameter,
+  RclServiceResponse,
+  ServiceCallback,
+  SubscriptionCallback,
+} from './rcl';
+
+const CLOCK_TOPIC = '/clock';
+
+/** `onError` gets what was thrown and where. */
+export function createGuardedNode(
+  rcl: Rcl,
+  name: string,
+  onError: (error: unknown, where: string) => void,
+): RclNode {
+  const guarded =
+    <A extends unknown[]>(where: string, call: (...args: A) => void) =>
+    (...args: A): void => {
+      try {
+        call(...args);
+      } catch (error) {
+        onError(error, where);
+      }
+    };
+
+  // The constructor of Node makes services and a subscription already: nothing here may need fields of its own.
+  class GuardedNode extends rcl.Node {
+    override execute(handles: unknown[]): void {
+      guarded('rclnodejs', () => super.execute(handles))();
+      // rclnodejs calls from outside of Node's own scheduling: without this, promises would wait for other events.
+      setImmediate(() => undefined);
+    }
+
+    override createTimer(
+      periodNs: bigint,
+      callback: () => void,
+      ...rest: [clock?: object]
+    ): ReturnType<RclNode['createTimer']> {
+      return super.createTimer(periodNs, guarded('timer', callback), ...rest);
+    }
+
+    override createSubscription(
+      type: string,
+      topic: string,
+      options: object | SubscriptionCallback,
+      callback?: SubscriptionCallback,
+    ): unknown {
+      const [given, call] =
+        typeof options === 'function' ? [{}, options as SubscriptionCallback] : [options, callback!];
+      // Bags publish the clock best effort; the default subscription is reliable and would never match.
+      const settings = topic === CLOCK_TOPIC ? { ...given, qos: 'qos_profile_sensor_data' } : given;
+      const safe = guarded(topic, call);
+      // rclnodejs counts parameters to see whether message info is wanted; it has none for raw messages.
+      return call.length >= 2
+        ? super.createSubscription(type, topic, settings, (message, info) => safe(message, info))
+        : super.createSubscription(type, topic, settings, ((message: never) =>
+            (safe as (m: never) => void)(message)) as SubscriptionCallback);
+    }
+
+    override createService(
+      type: string,
+      service: string,
+      options: object | ServiceCallback,
+      callback?: ServiceCallback,
+    ): unknown {
+      const [settings, call] =
+        typeof options === 'function' ? [{}, options as ServiceCallback] : [options, callback!];
+      return super.createService(type, service, settings, (request, response) => {
+        try {
+          call(request, response);
+        } catch (error) {
+          onError(error, service);
+          answerFailure(type, request, response, describeError(error));
+        }
+      });
+    }
+
+    /** Sections of parameter files by full name too, as in other ROS nodes; rclnodejs knows the bare name only. */
+    override _getNativeParameterOverrides(): Map<string, RclParameter> {
+      const sectionOf = (section: string): Map<string, RclParameter> =>
+        super._getNativeParameterOverrides.call({
+          ...contextOf(this),
+          name: () => section,
+        } as unknown as RclNode);
+      const common = sectionOf('/**');
+      const merged = new Map(common);
+      for (const section of sections(this.namespace(), this.name())) {
+        for (const [key, parameter] of sectionOf(section)) {
+          if (!same(common.get(key), parameter)) merged.set(key, parameter);
+        }
+      }
+      return merged;
+    }
+  }
+
+  return new GuardedNode(name);
+}
+
+const contextOf = (node: unknown): { context: unknown } => ({
+  context: (node as { context: unknown }).context,
+});
+
+const same = (a: RclParameter | undefined, b: RclParameter): boolean =>
+  a !== undefined && a.type === b.type && String(a.value) === String(b.value);
+
+/** Names under which a parameter file may speak of a node, the most special last. */
+function sections(namespace: string, name: string): readonly string[] {
+  const full = `${namespace === '/' ? '' : namespace}/${name}`;
+  return [...new Set([`/**/${name}`, `/*/${name}`, name, full.slice(1), full])];
+}
+
+/** An answer is due even when the request made us throw; services with other answers stay silent. */
+function answerFailure(type: string, request: unknown, response: RclServiceResponse, reason: string): void {
+  const failure = { successful: false, reason };
+  if (type === 'rcl_interfaces/srv/SetParameters') {
+    const { parameters } = request as { parameters: unknown[] };
+    response.send({ results: parameters.map(() => failure) });
+  } else if (type === 'rcl_interfaces/srv/SetParametersAtomically') {
+    response.send({ result: failure });
+  }
+}

@@ -1,0 +1,117 @@
+/** Keeps the open language requests of the node: admission by form, and the running caption. */
+import type { ErrorCode } from '../core/errors';
+import type { LanguageRequestInput } from '../engine/protocol';
+import type { LanguageRequestMessage } from './messages';
+
+export type Admission =
+  | { readonly admitted: true; readonly request: LanguageRequestInput }
+  | {
+      readonly admitted: false;
+      readonly id: string;
+      readonly code: ErrorCode;
+      readonly message: string;
+      /** False when a finish message would look like the end of another request with the same id. */
+      readonly announce: boolean;
+    };
+
+interface OpenRequest {
+  readonly seed: string;
+  text: string;
+}
+
+/** Bounds of what a peer may send; the engine checks tokens, this is about letters. */
+const MAX_ID_LETTERS = 128;
+const MAX_TEXT_LETTERS = 4096;
+const CAPTION_LINES = 8;
+
+export class LanguageDesk {
+  readonly #maxTokens: number;
+  readonly #open = new Map<string, OpenRequest>();
+  #made = 0;
+  #lastLine = '';
+
+  constructor(maxTokens: number) {
+    this.#maxTokens = maxTokens;
+  }
+
+  /** Checks the form of a request and opens it. An empty id is replaced by one of ours. */
+  admit(message: LanguageRequestMessage): Admission {
+    const id = message.id === '' ? this.#nextId() : message.id;
+    const fault = this.#fault(message);
+    if (fault !== null) {
+      const text = `language_request '${shortened(id)}': ${fault}`;
+      return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: !this.#open.has(id) };
+    }
+    if (this.#open.has(id)) {
+      const text = `language_request '${id}': a request with this id is not finished yet`;
+      return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: false };
+    }
+    this.#open.set(id, { seed: message.text, text: '' });
+    const deadlineMs = message.deadline.sec * 1000 + message.deadline.nanosec / 1e6;
+    return {
+      admitted: true,
+      request: {
+        id,
+        text: message.text,
+        maxTokens: message.max_tokens,
+        temperature: message.temperature,
+        // 53 bits are what a number holds exactly; equal seeds stay equal.
+        samplingSeed: Number(BigInt(message.seed) & ((1n << 53n) - 1n)),
+        priority: message.priority,
+        deadlineInMs: deadlineMs === 0 ? null : deadlineMs,
+        keepOnInstruction: message.keep_on_instruction,
+      },
+    };
+  }
+
+  isOpen(id: string): boolean {
+    return this.#open.has(id);
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Adds readable text to a request. */
+  append(id: string, text: string): void {
+    const request = this.#open.get(id);
+    if (request) request.text += text;
+  }
+
+  close(id: string): void {
+    const request = this.#open.get(id);
+    if (!request) return;
+    this.#open.delete(id);
+    this.#lastLine = line(request);
+  }
+
+  /** One line per open request, the newest last; the last finished one while none is open. */
+  caption(): string {
+    if (this.#open.size === 0) return this.#lastLine;
+    return [...this.#open.values()].slice(-CAPTION_LINES).map(line).join('\n');
+  }
+
+  #nextId(): string {
+    let id: string;
+    do id = `request-${++this.#made}`;
+    while (this.#open.has(id));
+    return id;
+  }
+
+  #fault(message: LanguageRequestMessage): string | null {
+    const { max_tokens: maxTokens, temperature, deadline } = message;
+    if (message.id.length > MAX_ID_LETTERS) return `the id has more than ${MAX_ID_LETTERS} letters`;
+    if (message.text.length > MAX_TEXT_LETTERS) return `the text has more than ${MAX_TEXT_LETTERS} letters`;
+    if (maxTokens < 1 || maxTokens > this.#maxTokens) {
+      return `max_tokens is ${maxTokens}; 1 to ${this.#maxTokens} are allowed (parameter max_tokens)`;
+    }
+    if (!Number.isFinite(temperature) || temperature < 0)
+      return `temperature is ${temperature}; it must be 0 or more`;
+    if (deadline.sec < 0) return `deadline is negative; zero means none`;
+    return null;
+  }
+}
+
+const line = (request: OpenRequest): string => `${request.seed}${request.text}`.replaceAll('\n', ' ').trim();
+
+const shortened = (id: string): string => (id.length > 40 ? `${id.slice(0, 40)}…` : id);

@@ -1,0 +1,351 @@
+/**
+ * The node: wires the ROS graph to the engine. Observations go one way (ingest → preprocessing → engine), results
+ * the other (engine → chunk timeline → safety gate → topics). It never runs the model and never waits for it.
+ *
+ * `configure`, `activate`, `deactivate` and `cleanup` are the four transitions of a managed node.
+ */
+import type { Subscription } from 'rxjs';
+import { OxygenError, toOxygenError } from '../core/errors';
+import type { ErrorCode } from '../core/errors';
+import type { Robot } from '../core/robot';
+import type { ActionChunk } from '../core/types';
+import type { EngineClient, EngineEvent } from '../engine/client';
+import { Control } from './control';
+import { watchParameters } from './declare-parameters';
+import type { DropLog, Logger } from './drops';
+import { FramePull } from './frames';
+import type { Preprocessing } from './frames';
+import { Ingest } from './ingest';
+import { Instruction } from './instruction';
+import type { MessageOrigin } from './instruction';
+import { LanguageDesk } from './language';
+import { LoopWatch, loopLine } from './loop-delay';
+import type { LanguageRequestMessage } from './messages';
+import {
+  actionChunkMessage,
+  finishMessage,
+  multiArrayMessage,
+  refusalMessage,
+  tokenMessage,
+} from './outputs';
+import { engineTunables } from './params';
+import type { NodeParameters } from './params';
+import type { Rcl, RclNode, RclTimer } from './rcl';
+import { StatusBoard } from './status';
+import { createPublishers, createSubscriptions } from './topics';
+import type { Publishers } from './topics';
+
+export interface NodeDeps {
+  readonly rcl: Rcl;
+  readonly node: RclNode;
+  readonly robot: Robot;
+  readonly parameters: NodeParameters;
+  readonly engine: EngineClient;
+  readonly preprocessing: Preprocessing;
+  readonly drops: DropLog;
+  readonly log: Logger;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+}
+
+const CAPTION_HZ = 10;
+const LOOP_REPORT_MS = 10_000;
+const MAX_REQUEST_ID = 60;
+
+export class OxygenNode {
+  readonly #deps: NodeDeps;
+  readonly #control: Control;
+  readonly #ingest: Ingest;
+  readonly #pull: FramePull;
+  readonly #desk: LanguageDesk;
+  readonly #board: StatusBoard;
+  readonly #watch: LoopWatch;
+  readonly #instruction = new Instruction();
+  #publishers: Publishers | null = null;
+  #engineEvents: Subscription | null = null;
+  #timers: RclTimer[] = [];
+  #epoch = 0;
+  #engineUp = false;
+  #stopping = false;
+  #ticks = 0;
+  #captionShown = '';
+  #troubledTopic: string | null = null;
+  #loopReportMs: number;
+
+  constructor(deps: NodeDeps) {
+    const { robot, parameters, drops, nowMs } = deps;
+    this.#deps = deps;
+    this.#control = new Control(robot);
+    this.#ingest = new Ingest(robot, nowMs(), refused =>
+      drops.drop(refused.code, refused.message, refused.topic),
+    );
+    this.#pull = new FramePull({
+      robot,
+      source: { take: () => this.#ingest.take(nowMs()) },
+      preprocessing: deps.preprocessing,
+      context: () => ({ epoch: this.#epoch, instruction: this.#instruction.text }),
+      send: message => deps.engine.send(message),
+      drop: (code, message, topic) => drops.drop(code, message, topic),
+      sent: () => this.#board.frame(),
+    });
+    this.#desk = new LanguageDesk(parameters.maxTokens);
+    this.#board = new StatusBoard(nowMs());
+    this.#watch = new LoopWatch(1000 / parameters.actionRateHz);
+    this.#loopReportMs = nowMs();
+  }
+
+  /** Opens all topics and listens to the engine. */
+  configure(): void {
+    const { rcl, node, robot, engine, nowMs } = this.#deps;
+    this.#publishers = createPublishers(rcl, node);
+    createSubscriptions(rcl, node, robot, {
+      camera: (slot, topic, read) =>
+        this.#checked(topic, () => {
+          this.#ingest.camera(slot, read(), nowMs());
+          this.#pull.offer();
+        }),
+      jointState: (topic, read) =>
+        this.#checked(topic, () => {
+          this.#ingest.jointState(read(), nowMs());
+          this.#pull.offer();
+        }),
+      instruction: (text, origin) => this.#checked('instruction', () => this.#onInstruction(text, origin)),
+      languageRequest: message => this.#onLanguageRequest(message),
+      cancelRequest: id => this.#onCancel(id),
+      reset: () => this.#onReset(),
+    });
+    watchParameters(rcl, node, values => engine.send({ type: 'tunables', tunables: engineTunables(values) }));
+    this.#engineEvents = engine.events$.subscribe(event =>
+      this.#checked('engine', () => this.#onEngine(event)),
+    );
+  }
+
+  /** Starts the action stream and the status. */
+  activate(): void {
+    const { rcl, node, parameters } = this.#deps;
+    const steady = new rcl.Clock(rcl.ClockType.STEADY_TIME);
+    const every = (hz: number, call: () => void): RclTimer =>
+      node.createTimer(BigInt(Math.round(1e9 / hz)), call, steady);
+    this.#stopping = false;
+    this.#timers = [
+      every(parameters.actionRateHz, () => this.#tick()),
+      every(parameters.statusRateHz, () => this.#onStatusTimer()),
+    ];
+    this.#publishStatus();
+  }
+
+  /** Stops the stream; the last command is a safe one. */
+  deactivate(): void {
+    if (this.#stopping || this.#publishers === null) return;
+    this.#stopping = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers = [];
+    const safe = this.#control.lastSafe();
+    if (safe !== null) this.#publishers.action.publish(multiArrayMessage(safe));
+    this.#publishStatus();
+    this.#deps.log.info(loopLine(this.#watch.report()));
+  }
+
+  cleanup(): void {
+    this.#engineEvents?.unsubscribe();
+    this.#engineEvents = null;
+    this.#publishers = null;
+    this.#watch.stop();
+  }
+
+  #tick(): void {
+    const { parameters, drops, robot } = this.#deps;
+    if (this.#stopping || this.#publishers === null) return;
+    this.#watch.tick(this.#deps.nowMs());
+    this.#ticks += 1;
+    if (this.#ticks % Math.max(1, Math.round(parameters.actionRateHz / CAPTION_HZ)) === 0)
+      this.#showCaption();
+    const measured = this.#control.mode === 'off' ? this.#ingest.measured() : null;
+    const tick = this.#control.tick(this.#nowNs(), measured);
+    if (tick.kind === 'jump') {
+      this.#deps.log.warn(`ROS time went back by ${Number(tick.byNs) / 1e9} s: everything begins anew`);
+      this.#beginAnew();
+    }
+    if (tick.kind !== 'step') return;
+    const { action, fresh, clamped, nonFinite } = tick.output;
+    if (action === null) return;
+    this.#publishers.action.publish(multiArrayMessage(action));
+    this.#board.tick(fresh);
+    if (clamped.length > 0) {
+      const names = clamped.map(d => robot.actions[d]!.name).join(', ');
+      drops.drop('ACTION_LIMITED', `command for ${names} was outside the limits and was clamped`, names);
+    }
+    if (nonFinite) drops.drop('NON_FINITE', 'a command held NaN or infinity and was not used');
+  }
+
+  #onEngine(event: EngineEvent): void {
+    const { drops, log } = this.#deps;
+    switch (event.type) {
+      case 'up':
+        this.#engineUp = true;
+        this.#board.engineUp(event.info);
+        this.#pull.engineUp(event.info);
+        if (this.#epoch > 0) this.#deps.engine.send({ type: 'epoch', epoch: this.#epoch, endAll: false });
+        log.info(`engine ${event.info.name} is ready: ${event.info.precision} on ${event.info.provider}`);
+        return this.#publishStatus();
+      case 'down':
+        this.#engineUp = false;
+        this.#board.engineDown();
+        this.#pull.engineDown();
+        if (!this.#stopping) drops.drop('ENGINE_DOWN', event.reason);
+        return this.#publishStatus();
+      case 'want-frame':
+        return this.#pull.want();
+      case 'chunk':
+        return this.#onChunk(event.chunk);
+      case 'token':
+        this.#desk.append(event.id, event.text);
+        this.#board.token();
+        this.#publishers?.tokens.publish(tokenMessage(event));
+        return;
+      case 'done':
+        this.#desk.append(event.id, event.text);
+        this.#desk.close(event.id);
+        this.#board.finished();
+        if (event.error !== null) drops.warn(event.error.code, `request ${event.id}: ${event.error.message}`);
+        this.#publishers?.tokens.publish(finishMessage(event));
+        return;
+      case 'stats':
+        return this.#board.stats(event.stats);
+      case 'drop':
+        return drops.drop(event.code, event.message);
+      case 'fatal':
+        log.error(`${event.code}: ${event.message}`);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #onChunk(chunk: ActionChunk): void {
+    const { drops, robot } = this.#deps;
+    if (chunk.dims !== robot.actions.length || chunk.values.length !== chunk.horizon * chunk.dims) {
+      throw new OxygenError(
+        'INTERNAL',
+        `a chunk has ${chunk.dims} dimensions, the robot ${robot.actions.length}`,
+      );
+    }
+    const nowNs = this.#nowNs();
+    const acceptance = this.#control.accept(chunk, nowNs);
+    if (acceptance.accepted) {
+      this.#board.chunk();
+      this.#publishers?.actionChunk.publish(actionChunkMessage(chunk, acceptance.startNs, robot));
+      return;
+    }
+    const age = (Number(nowNs - chunk.observationStampNs) / 1e9).toFixed(2);
+    const reasons: Record<typeof acceptance.reason, readonly [ErrorCode, string]> = {
+      epoch: ['CHUNK_STALE', 'a chunk of the instruction before was not started'],
+      late: ['CHUNK_STALE', `a chunk came when all its steps were past: its observation is ${age} s old`],
+      'non-finite': ['NON_FINITE', 'a chunk held NaN or infinity and was not played'],
+    };
+    const [code, message] = reasons[acceptance.reason];
+    drops.drop(code, message, acceptance.reason);
+  }
+
+  #onInstruction(text: string, origin: MessageOrigin): void {
+    const { engine, log, parameters } = this.#deps;
+    const first = this.#instruction.text === null;
+    if (!this.#instruction.set(text, origin)) return;
+    log.info(`instruction: ${this.#instruction.text}`);
+    if (!first) {
+      this.#epoch += 1;
+      this.#control.newEpoch(this.#epoch, parameters.onInstruction, this.#nowNs());
+      engine.send({ type: 'epoch', epoch: this.#epoch, endAll: false });
+    }
+    this.#pull.offer();
+  }
+
+  #onLanguageRequest(message: LanguageRequestMessage): void {
+    const { drops, engine } = this.#deps;
+    const admission = this.#desk.admit(message);
+    if (!admission.admitted) {
+      drops.drop(admission.code, admission.message);
+      if (admission.announce) this.#publishers?.tokens.publish(refusalMessage(admission.id, 'rejected'));
+      return;
+    }
+    const { request } = admission;
+    if (this.#engineUp && engine.send({ type: 'request', request })) return;
+    this.#desk.close(request.id);
+    drops.drop('ENGINE_DOWN', `language_request ${request.id}: the engine is not running`);
+    this.#publishers?.tokens.publish(refusalMessage(request.id, 'failed'));
+  }
+
+  #onCancel(id: string): void {
+    if (this.#desk.isOpen(id)) this.#deps.engine.send({ type: 'cancel', id });
+    else {
+      const shown = id.slice(0, MAX_REQUEST_ID);
+      this.#deps.drops.drop('REQUEST_UNKNOWN', `cancel_request: no unfinished request has the id '${shown}'`);
+    }
+  }
+
+  #onReset(): string {
+    this.#beginAnew();
+    this.#deps.log.info('reset');
+    return `reset; epoch ${this.#epoch}`;
+  }
+
+  /** Nothing from before counts any more: playing chunk, waiting inputs, language requests, results in flight. */
+  #beginAnew(): void {
+    this.#epoch += 1;
+    this.#ingest.clear();
+    this.#pull.discard();
+    this.#control.reset(this.#epoch, this.#nowNs());
+    this.#deps.engine.send({ type: 'epoch', epoch: this.#epoch, endAll: true });
+  }
+
+  #onStatusTimer(): void {
+    const { drops, log, nowMs } = this.#deps;
+    const problem = this.#engineUp ? this.#ingest.problem(nowMs()) : null;
+    if (problem !== null) drops.warn('INPUT_MISSING', problem.message, problem.topic);
+    if (this.#troubledTopic !== null && problem?.topic !== this.#troubledTopic) {
+      drops.recovered('INPUT_MISSING', this.#troubledTopic);
+    }
+    this.#troubledTopic = problem?.topic ?? null;
+    this.#publishStatus();
+    if (nowMs() - this.#loopReportMs < LOOP_REPORT_MS) return;
+    this.#loopReportMs = nowMs();
+    log.info(loopLine(this.#watch.report()));
+  }
+
+  #publishStatus(): void {
+    const { drops, engine, nowMs } = this.#deps;
+    const message = this.#board.message({
+      nowNs: this.#nowNs(),
+      nowMs: nowMs(),
+      engineUp: this.#engineUp,
+      stopping: this.#stopping,
+      mode: this.#control.mode,
+      instruction: this.#instruction.text ?? '',
+      drops: drops.counts(),
+      engineRestarts: engine.restarts,
+      lastError: drops.lastError,
+    });
+    this.#publishers?.status.publish(message);
+  }
+
+  #showCaption(): void {
+    const caption = this.#desk.caption();
+    if (caption === this.#captionShown) return;
+    this.#captionShown = caption;
+    this.#publishers?.caption.publish({ data: caption });
+  }
+
+  #nowNs(): bigint {
+    return this.#deps.node.getClock().now().nanoseconds;
+  }
+
+  /** Bad data of a peer is a counted drop; anything else goes on to the guard of the callback. */
+  #checked(cause: string, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      const { code, message } = toOxygenError(error);
+      this.#deps.drops.drop(code, `${cause}: ${message}`, cause);
+    }
+  }
+}
