@@ -1,0 +1,192 @@
+/** The node's side of the engine process: starts it, watches it, starts it again, and never lets a request vanish. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { Subject, type Observable } from 'rxjs';
+import { OxygenError, type ErrorCode } from '../core/errors';
+import type { EngineInfo, EngineOptions, FromEngine, ToEngine } from './protocol';
+import { Watchdog } from './watchdog';
+
+export type EngineEvent =
+  | FromEngine
+  | { readonly type: 'up'; readonly info: EngineInfo }
+  | { readonly type: 'down'; readonly reason: string; readonly willRestart: boolean };
+
+export interface EngineClient {
+  /** Every request that was sent gets exactly one `done`, also when the process dies. */
+  readonly events$: Observable<EngineEvent>;
+  readonly restarts: number;
+  readonly pid: number | undefined;
+  /** Resolves when the engine is ready; rejects with an OxygenError when it cannot be loaded. */
+  start(): Promise<EngineInfo>;
+  /** False while the process is down: nothing was sent. */
+  send(message: ToEngine): boolean;
+  /** Cooperative: the present run is finished, then the process exits. */
+  stop(): Promise<void>;
+}
+
+/** Failures in a row after which the engine stays down. */
+const MAX_FAILURES = 5;
+const FIRST_BACKOFF_MS = 250;
+const LONGEST_BACKOFF_MS = 30_000;
+/** Chunks after which the engine counts as healthy again. */
+const HEALTHY_CHUNKS = 10;
+const STOP_TIMEOUT_MS = 4_000;
+
+export function createEngineClient(options: EngineOptions, log: (line: string) => void): EngineClient {
+  return new ForkedEngine(options, log);
+}
+
+class ForkedEngine implements EngineClient {
+  readonly #events$ = new Subject<EngineEvent>();
+  readonly events$ = this.#events$.asObservable();
+  readonly #log: (line: string) => void;
+  /** Open requests: next sequence number and frame stamp. */
+  readonly #open = new Map<string, { sequence: number; frameStampNs: bigint }>();
+  readonly #watchdog = new Watchdog(
+    () => performance.now(),
+    reason => this.#kill(reason),
+  );
+  #options: EngineOptions;
+  #child: ChildProcess | null = null;
+  #ready = false;
+  #epoch: ToEngine | null = null;
+  #failures = 0;
+  #goodChunks = 0;
+  #restarts = 0;
+  #stopping = false;
+  #retry: NodeJS.Timeout | null = null;
+  #killReason: string | null = null;
+  #fatal: { code: ErrorCode; message: string } | null = null;
+  #first: { resolve: (info: EngineInfo) => void; reject: (error: OxygenError) => void } | null = null;
+
+  constructor(options: EngineOptions, log: (line: string) => void) {
+    this.#options = options;
+    this.#log = log;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  start(): Promise<EngineInfo> {
+    return new Promise((resolve, reject) => {
+      this.#first = { resolve, reject };
+      this.#spawn();
+    });
+  }
+
+  send(message: ToEngine): boolean {
+    // What must survive a restart.
+    if (message.type === 'tunables') this.#options = { ...this.#options, tunables: message.tunables };
+    if (message.type === 'epoch') this.#epoch = message;
+    if (!this.#ready || !this.#child?.connected) return false;
+    if (message.type === 'request') this.#open.set(message.request.id, { sequence: 0, frameStampNs: 0n });
+    return this.#child.send(message) || this.#child.connected;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#watchdog.stop();
+    if (this.#retry) clearTimeout(this.#retry);
+    const child = this.#child;
+    if (!child) return;
+    const exited = new Promise<void>(resolve => child.once('exit', () => resolve()));
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    if (child.connected) child.send({ type: 'stop' } satisfies ToEngine);
+    else child.kill('SIGTERM');
+    if (!this.#ready) child.kill('SIGKILL'); // loading cannot be interrupted in another way, and nothing is lost
+    await exited;
+    clearTimeout(timer);
+  }
+
+  #spawn(): void {
+    this.#fatal = null;
+    this.#killReason = null;
+    const child = fork(join(__dirname, 'process.js'), [], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#child = child;
+    child.on('message', message => this.#onMessage(message as FromEngine));
+    child.on('exit', (code, signal) => this.#onExit(code, signal));
+    child.on('error', error => this.#log(`engine process: ${error.message}`));
+    child.send({ type: 'configure', options: this.#options } satisfies ToEngine);
+    this.#watchdog.start();
+  }
+
+  #onMessage(message: FromEngine): void {
+    this.#watchdog.heard(message);
+    switch (message.type) {
+      case 'ready':
+        this.#ready = true;
+        if (this.#epoch) this.#child?.send(this.#epoch);
+        this.#first?.resolve(message.info);
+        this.#first = null;
+        this.#events$.next({ type: 'up', info: message.info });
+        break;
+      case 'fatal':
+        this.#fatal = message;
+        break;
+      case 'token':
+        this.#open.set(message.id, { sequence: message.sequence + 1, frameStampNs: message.frameStampNs });
+        break;
+      case 'done':
+        this.#open.delete(message.id);
+        break;
+      case 'chunk':
+        if (++this.#goodChunks >= HEALTHY_CHUNKS) this.#failures = 0;
+        break;
+      default:
+    }
+    this.#events$.next(message);
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#watchdog.stop();
+    this.#child = null;
+    this.#ready = false;
+    this.#goodChunks = 0;
+    const how = signal ? `was ended by ${signal}` : `ended with code ${String(code)}`;
+    const reason =
+      this.#killReason ??
+      (this.#fatal ? `${this.#fatal.code}: ${this.#fatal.message}` : `the engine process ${how}`);
+    this.#failOpenRequests(reason);
+    if (this.#first) {
+      this.#first.reject(new OxygenError(this.#fatal?.code ?? 'ENGINE_DOWN', this.#fatal?.message ?? reason));
+      this.#first = null;
+      return;
+    }
+    if (this.#stopping) return;
+    this.#failures++;
+    const willRestart = this.#failures < MAX_FAILURES;
+    this.#events$.next({ type: 'down', reason, willRestart });
+    if (!willRestart) {
+      this.#log(`ENGINE_DOWN: ${reason}; ${this.#failures} failures in a row, giving up`);
+      return;
+    }
+    const delay = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
+    this.#log(`ENGINE_DOWN: ${reason}; starting again in ${delay} ms`);
+    this.#retry = setTimeout(() => {
+      this.#restarts++;
+      this.#spawn();
+    }, delay);
+  }
+
+  #failOpenRequests(reason: string): void {
+    const open = [...this.#open];
+    this.#open.clear();
+    const error = { code: 'ENGINE_DOWN', message: reason } as const;
+    for (const [id, { sequence, frameStampNs }] of open) {
+      this.#events$.next({ type: 'done', id, sequence, reason: 'failed', text: '', frameStampNs, error });
+    }
+  }
+
+  #kill(reason: string): void {
+    this.#killReason = reason;
+    this.#child?.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,234 @@
+/** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `send` function. */
+import { readFileSync } from 'node:fs';
+import { finalize } from 'rxjs';
+import { describeError, OxygenError, toOxygenError } from '../core/errors';
+import type { SchedulerEvent } from '../core/scheduler';
+import type { Observation } from '../core/types';
+import { TextStream } from '../model/tokenizer';
+import { deploy, type Deployment } from './deployment';
+import { ModelSessions } from './model-sessions';
+import { PolicyIo } from './policy-io';
+import type {
+  EngineInfo,
+  EngineOptions,
+  FromEngine,
+  LanguageRequestInput,
+  RunKind,
+  ToEngine,
+} from './protocol';
+import { RunCosts } from './run-costs';
+import { warmUp } from './warm-up';
+
+/** Loading may take this long before the node thinks it hangs. */
+const LOAD_EXPECTED_MS = 60_000;
+const ALIVE_EVERY_MS = 250;
+
+interface Running extends Deployment {
+  readonly sessions: ModelSessions;
+  readonly io: PolicyIo;
+  readonly options: EngineOptions;
+  readonly noise: Float32Array | null;
+}
+
+export class EngineHost {
+  readonly #send: (message: FromEngine) => void;
+  readonly #texts = new Map<string, TextStream>();
+  readonly #stageMs: Partial<Record<RunKind, number>> = {};
+  #costs = new RunCosts(null);
+  #running: Running | null = null;
+  #epoch = 0;
+  #stopped: (() => void) | null = null;
+  readonly #heartbeat = setInterval(() => this.#send({ type: 'alive' }), ALIVE_EVERY_MS);
+
+  constructor(send: (message: FromEngine) => void) {
+    this.#send = send;
+  }
+
+  /** Resolves when the engine has stopped and everything is released. Rejects when it cannot be loaded. */
+  async run(options: EngineOptions): Promise<void> {
+    try {
+      this.#running = await this.#load(options);
+      const { scheduler, sessions } = this.#running;
+      await new Promise<void>((resolve, reject) => {
+        this.#stopped = resolve;
+        scheduler.events$.pipe(finalize(resolve)).subscribe({ next: e => this.#onEvent(e), error: reject });
+        this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
+        scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
+      });
+      await sessions.release();
+    } finally {
+      clearInterval(this.#heartbeat);
+    }
+  }
+
+  onMessage(message: ToEngine): void {
+    const running = this.#running;
+    if (message.type === 'epoch') this.#epoch = message.epoch;
+    if (!running) return;
+    const { scheduler } = running;
+    switch (message.type) {
+      case 'configure':
+        return;
+      case 'frame':
+        return this.#onFrame(running, message.observation);
+      case 'request':
+        return this.#onRequest(running, message.request);
+      case 'no-frame':
+      case 'cancel':
+      case 'epoch':
+        return scheduler.post(message);
+      case 'tunables':
+        return scheduler.post({ type: 'tunables', ...message.tunables });
+      case 'stop':
+        return scheduler.close();
+    }
+  }
+
+  async #load(options: EngineOptions): Promise<Running> {
+    const start = performance.now();
+    this.#send({ type: 'begin', run: 'load', expectedMs: LOAD_EXPECTED_MS });
+    const monitor = {
+      begin: (run: RunKind) => this.#send({ type: 'begin', run, expectedMs: this.#costs.expected(run) }),
+      end: (run: RunKind, ms: number) => this.#onRunEnd(run, ms),
+    };
+    const sessions = await ModelSessions.load(options.engineDir, options.threads, monitor);
+    try {
+      this.#costs = new RunCosts(sessions.manifest.costs);
+      const io = new PolicyIo(options.engineDir, sessions.manifest);
+      const deployment = deploy(sessions, {
+        ...options,
+        ...options.tunables,
+        cameras: options.cameras.length,
+        stopIds: [sessions.manifest.special.end],
+      });
+      const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions);
+      await warmUp(sessions, options.cameras.length, options.maxRequests);
+      this.#send({ type: 'end', run: 'load', ms: performance.now() - start });
+      return { ...deployment, sessions, io, options, noise };
+    } catch (error) {
+      await sessions.release();
+      throw error;
+    }
+  }
+
+  #onRunEnd(run: RunKind, ms: number): void {
+    this.#costs.measured(run, ms);
+    this.#stageMs[run] = (this.#stageMs[run] ?? 0) + ms;
+    this.#send({ type: 'end', run, ms });
+  }
+
+  #onFrame({ io, scheduler, noise }: Running, observation: Observation): void {
+    try {
+      scheduler.post({ type: 'frame', frame: io.frame(observation, noise) });
+    } catch (error) {
+      this.#drop(error);
+      scheduler.post({ type: 'frame-lost' });
+    }
+  }
+
+  #onRequest({ io, scheduler, options }: Running, r: LanguageRequestInput): void {
+    try {
+      if (r.maxTokens < 1 || r.maxTokens > options.maxTokens) {
+        throw new OxygenError(
+          'REQUEST_INVALID',
+          `max_tokens is ${r.maxTokens}; allowed are 1 to ${options.maxTokens}`,
+        );
+      }
+      const seedIds = io.seedIds(r.text, options.maxSeedTokens);
+      const deadlineMs = r.deadlineInMs === null ? null : performance.now() + r.deadlineInMs;
+      scheduler.post({ type: 'request', request: { ...r, seedIds, deadlineMs } });
+    } catch (error) {
+      const { code, message } = toOxygenError(error, 'REQUEST_INVALID');
+      this.#send({
+        type: 'done',
+        id: r.id,
+        sequence: 0,
+        reason: 'rejected',
+        text: '',
+        frameStampNs: 0n,
+        error: { code, message },
+      });
+    }
+  }
+
+  #onEvent(e: SchedulerEvent): void {
+    const { io, scheduler, cache } = this.#running as Running;
+    switch (e.type) {
+      case 'ask':
+        return this.#send({ type: 'want-frame' });
+      case 'chunk':
+        return this.#send({ type: 'chunk', chunk: io.chunk(e.frame, e.actions) });
+      case 'token': {
+        const stream = this.#texts.get(e.id) ?? new TextStream(io.tokenizer);
+        this.#texts.set(e.id, stream);
+        return this.#send({ ...e, text: stream.push(e.tokenId) });
+      }
+      case 'done': {
+        const text = this.#texts.get(e.id)?.end() ?? '';
+        this.#texts.delete(e.id);
+        const error = e.error && { code: e.error.code, message: e.error.message };
+        return this.#send({ ...e, text, error });
+      }
+      case 'drop':
+        return this.#drop(e.error);
+      case 'frame-end': {
+        const used = cache.snapshot().rows.reduce((n, r) => n + r.length, cache.prefix?.length ?? 0);
+        const positions = (cache.shape.maxRequests + 1) * cache.shape.capacity;
+        const stageMs = { ...this.#stageMs };
+        for (const run of Object.keys(stageMs)) delete this.#stageMs[run as RunKind];
+        const { batch, decodeSteps, tokens, frame } = e;
+        const stats = {
+          observationStampNs: frame.stampNs,
+          batch,
+          queued: scheduler.queued,
+          decodeSteps,
+          tokens,
+          stageMs,
+          cacheUse: used / positions,
+        };
+        return this.#send({ type: 'stats', stats });
+      }
+    }
+  }
+
+  #drop(error: unknown): void {
+    const { code, message } = toOxygenError(error);
+    this.#send({ type: 'drop', code, message });
+  }
+
+  #info({ sessions, cache, options }: Running): EngineInfo {
+    const { model, ...m } = sessions.manifest;
+    return {
+      name: m.name,
+      precision: m.precision,
+      provider: 'cpu',
+      imageHeight: model.vision.imageHeight,
+      imageWidth: model.vision.imageWidth,
+      cameraSlots: model.cameraSlots,
+      stateDim: m.stateDim,
+      actionDims: m.actionDims,
+      horizon: model.horizon,
+      maxPromptTokens: model.maxPromptTokens,
+      kvBytes: cache.bytes,
+      maxRequests: options.maxRequests,
+    };
+  }
+}
+
+/** Raw float32 [H·A]. */
+function readNoise(path: string, sessions: ModelSessions): Float32Array {
+  const { horizon, actionDim } = sessions.manifest.model;
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new OxygenError('CONFIG_INVALID', `noise_file ${path}: ${describeError(error)}`);
+  }
+  if (bytes.byteLength !== 4 * horizon * actionDim) {
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `noise_file ${path} has ${bytes.byteLength} bytes, ${horizon}x${actionDim} float32 are ${4 * horizon * actionDim}`,
+    );
+  }
+  return new Float32Array(bytes.slice().buffer);
+}

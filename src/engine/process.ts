@@ -1,0 +1,38 @@
+/** Entry of the engine process: started by the client with an IPC channel, ends when told to or when the node is gone. */
+import { constants, setPriority } from 'node:os';
+import { toOxygenError } from '../core/errors';
+import { EngineHost } from './host';
+import type { FromEngine, ToEngine } from './protocol';
+
+const send = (message: FromEngine): void => {
+  if (process.connected) process.send?.(message);
+};
+
+// The node's timer and the camera driver come first; the engine loses nothing noticeable by being nice.
+setPriority(constants.priority.PRIORITY_LOW > 10 ? 10 : constants.priority.PRIORITY_LOW);
+// A terminal's Ctrl-C reaches the whole process group; the node says when the engine stops.
+process.on('SIGINT', () => undefined);
+
+const host = new EngineHost(send);
+let started = false;
+
+process.on('message', (message: ToEngine) => {
+  if (message.type !== 'configure') return host.onMessage(message);
+  if (started) return;
+  started = true;
+  host.run(message.options).then(
+    () => process.disconnect(),
+    (error: unknown) => {
+      const { code, message: text } = toOxygenError(error, 'ENGINE_INVALID');
+      process.exitCode = 1;
+      process.send?.({ type: 'fatal', code, message: text } satisfies FromEngine, () => process.disconnect());
+    },
+  );
+});
+const stop = () => host.onMessage({ type: 'stop' });
+process.on('SIGTERM', stop);
+process.on('disconnect', () => {
+  stop();
+  // Nothing is left to tell anybody; a run in flight is finished first because exit waits for this thread.
+  setImmediate(() => process.exit());
+});
