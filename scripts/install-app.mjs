@@ -27,7 +27,7 @@ const copyModules = app => {
 
 const destination = process.argv[2];
 if (destination === undefined) throw new Error('usage: install-app.mjs DESTINATION');
-await setUp(nodeSteps);
+if (!(await setUp(nodeSteps))) process.exit(1);
 // The packages are many files: copied only when they differ.
 const stamp = path.join(destination, 'node_modules.stamp');
 const inputs = hashOf([

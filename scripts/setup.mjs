@@ -14,5 +14,5 @@ if (steps === undefined) {
   process.exit(2);
 }
 const start = performance.now();
-await setUp(steps);
+if (!(await setUp(steps))) process.exit(1);
 console.log(`Set-up is complete (${((performance.now() - start) / 1000).toFixed(1)} s).`);

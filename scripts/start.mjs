@@ -4,6 +4,6 @@ import { projectEnv } from './setup/ros-env.mjs';
 import { setUp } from './setup/runner.mjs';
 import { allSteps } from './setup/steps.mjs';
 
-await setUp(allSteps);
+if (!(await setUp(allSteps))) process.exit(1);
 const { main } = await import('../demo/run.mjs');
 await main(process.argv.slice(2), projectEnv());

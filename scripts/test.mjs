@@ -57,5 +57,9 @@ const main = async jestArgs => {
   return result.ok ? 0 : 1;
 };
 
-await setUp(allSteps);
-process.exitCode = await main(process.argv.slice(2));
+if (await setUp(allSteps)) {
+  process.exitCode = await main(process.argv.slice(2));
+} else {
+  console.log('0 passed, 1 failed, 0 skipped');
+  process.exitCode = 1;
+}

@@ -58,13 +58,13 @@ export const runSteps = (steps, env = process.env) =>
 /** Message, then the end of the output of the command that failed; the whole text also in .setup/failure.log. */
 const report = error => {
   const text = `\n${error.output ? `${error.output}\n\n` : ''}Set-up failed: ${error.message}\n`;
-  console.error(error.output || !error.stack ? text : `${text}`);
+  console.error(text);
   fs.mkdirSync(STATE, { recursive: true });
   fs.writeFileSync(path.join(STATE, 'failure.log'), `${error.stack ?? ''}\n${text}`);
   console.error('Mend it and run the same command again: what is done stays done.');
 };
 
-/** Runs the steps as part of a command: on failure says why and ends the process with 1. */
+/** Runs the steps as part of a command; on failure says why and resolves with false. */
 export const setUp = async (steps, env = process.env) => {
   const stop = signal => {
     stopCommands();
@@ -73,9 +73,10 @@ export const setUp = async (steps, env = process.env) => {
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
     await runSteps(steps, env);
+    return true;
   } catch (error) {
     report(error);
-    process.exit(1);
+    return false;
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
