@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { actionPrompt, cleanInstruction, promptIds, stateBins } from '../../src/model/prompt';
+import { loadTokenizer } from '../../src/model/tokenizer';
+
+const data = join(__dirname, '../data');
+const { discretize, prompts } = JSON.parse(readFileSync(join(data, 'transforms/prompt.json'), 'utf8')) as {
+  discretize: Record<string, number[]> & { values_f64: (number | string)[] };
+  prompts: { prompt: string; state: number[]; text: string }[];
+};
+
+interface WholePathCase {
+  readonly case: string;
+  readonly instruction: string;
+  readonly state_normalized: number[];
+  readonly bins: number[];
+  readonly prompt: string;
+  readonly ids: number[];
+}
+
+const tokenizer = loadTokenizer(join(data, 'golden/tiny/tokenizer.json'));
+const bins = (values: number[]): number[] => stateBins(Float64Array.from(values));
+
+describe('O-13 cleaning', () => {
+  test.each([
+    ['  Pick_up_the\nred_cube \n', 'Pick up the red cube'],
+    ['stack the blocks.', 'stack the blocks.'],
+    ["what's_this?  ", "what's this?"],
+    ['_x_\n', ' x '],
+    ['multi   space\tand tab', 'multi   space\tand tab'],
+    ['pick\r\nup', 'pick up'],
+    ['re\u0000ach\u0007 it\u007f\u0085', 'reach it'],
+    ['Öffne – 🤖', 'Öffne – 🤖'],
+  ])('%j', (text, clean) => expect(cleanInstruction(text)).toBe(clean));
+
+  test.each(['', ' ', '\n\t', '___', '\u0000', '\u0085\u00a0'])('%j is empty and refused', text => {
+    expect(() => cleanInstruction(text)).toThrow(expect.objectContaining({ code: 'INSTRUCTION_INVALID' }));
+  });
+
+  test('a runaway instruction is refused before it is tokenised', () => {
+    expect(() => cleanInstruction('a'.repeat(1_000_000))).toThrow(
+      expect.objectContaining({ code: 'INSTRUCTION_INVALID', message: expect.stringContaining('1000000') }),
+    );
+  });
+
+  test('nothing unprintable but the tab survives', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), text => {
+        try {
+          expect(cleanInstruction(text)).not.toMatch(/[^\P{Cc}\t]|_/u);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'INSTRUCTION_INVALID' });
+        }
+      }),
+    );
+  });
+});
+
+describe('state bins', () => {
+  test('golden values, with the edges and their neighbours', () => {
+    discretize.values_f64.forEach((golden, i) => {
+      if (golden === 'nan') return;
+      const value = golden === 'inf' ? Infinity : golden === '-inf' ? -Infinity : Number(golden);
+      expect([value, ...bins([value])]).toEqual([value, discretize.bins![i]]);
+    });
+    expect(bins(discretize.random_f32!)).toEqual(discretize.random_bins);
+
+    const edges = Array.from({ length: 256 }, (_, i) => -1 + i / 128);
+    expect(bins(edges)).toEqual(discretize.edges_exact_bins);
+    expect(bins(edges.map(e => neighbour32(e, -1)))).toEqual(discretize.edges_f32_minus_ulp_bins);
+    expect(bins(edges.map(e => neighbour32(e, 1)))).toEqual(discretize.edges_f32_plus_ulp_bins);
+  });
+
+  test('the number of left edges not above x, minus one, for any double', () => {
+    const edges = Array.from({ length: 256 }, (_, i) => -1 + i / 128);
+    const near = fc
+      .tuple(fc.constantFrom(...edges), fc.constantFrom(-1e-17, -5e-324, 0, 5e-324, 1e-17))
+      .map(([e, d]) => e + d);
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.double({ noNaN: true }), fc.double({ min: -1.1, max: 1.1, noNaN: true }), near),
+        x => {
+          expect(bins([x])).toEqual([edges.filter(edge => edge <= x).length - 1]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('NaN is refused by name, not turned into 255', () => {
+    expect(() => bins([0, 1, NaN])).toThrow(
+      expect.objectContaining({ code: 'STATE_INVALID', message: expect.stringContaining('Dimension 2') }),
+    );
+  });
+});
+
+/** The float32 next to `x`. */
+function neighbour32(x: number, direction: 1 | -1): number {
+  const float = new Float32Array([x]);
+  const bits = new Int32Array(float.buffer);
+  if (x === 0) return direction * 2 ** -149;
+  bits[0]! += Math.sign(x) * direction;
+  return float[0]!;
+}
+
+describe('O-12 the prompt', () => {
+  test('three numbers for three values, a newline before Action, one trailing space', () => {
+    expect(actionPrompt(cleanInstruction('pick up the cube'), bins([-1.3, 0, 0.5]))).toBe(
+      'Task: pick up the cube, State: -1 128 192;\nAction: ',
+    );
+  });
+
+  test.each(prompts.filter(p => p.prompt !== ''))('golden $prompt', ({ prompt, state, text }) => {
+    expect(actionPrompt(cleanInstruction(prompt), bins(state))).toBe(text);
+  });
+
+  describe.each(['tiny', 'odd'])('whole_path of %s', config => {
+    const path = join(data, `golden/${config}/whole_path.json`);
+    const { cases } = JSON.parse(readFileSync(path, 'utf8')) as { cases: WholePathCase[] };
+    test.each(cases)('$case', c => {
+      const found = bins(c.state_normalized);
+      expect(found).toEqual(c.bins);
+      expect(actionPrompt(cleanInstruction(c.instruction), found)).toBe(c.prompt);
+      expect(promptIds(tokenizer, c.instruction, found, c.ids.length)).toEqual(c.ids);
+    });
+  });
+});
+
+describe('O-14 prompt too long', () => {
+  const state = Array.from({ length: 14 }, (_, i) => i * 10);
+  const count = promptIds(tokenizer, 'reach the red block', state, 1000).length;
+  const tail = tokenizer.encode(';\nAction: ');
+
+  test('exactly the limit passes whole', () => {
+    const ids = promptIds(tokenizer, 'reach the red block', state, count);
+    expect(ids).toHaveLength(count);
+    expect(ids[0]).toBe(tokenizer.bosId);
+    expect(ids.slice(-tail.length)).toEqual(tail);
+  });
+
+  test('one more is refused, naming both counts', () => {
+    expect(() => promptIds(tokenizer, 'reach the red block', state, count - 1)).toThrow(
+      expect.objectContaining({ code: 'PROMPT_TOO_LONG', details: { tokens: count, limit: count - 1 } }),
+    );
+    expect(() => promptIds(tokenizer, cleanInstruction('red '.repeat(1250)), state, 200)).toThrow(
+      /12\d\d tokens.*200/,
+    );
+  });
+});
