@@ -1,0 +1,45 @@
+// Builds the engines that tests use into test/.tmp/engines, again only when the builder or the data changed.
+const { execFileSync } = require('node:child_process');
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+
+const ROOT = path.resolve(__dirname, '../..');
+const OUT = path.join(ROOT, 'test/.tmp/engines');
+const golden = name => path.join(ROOT, 'test/data/golden', name);
+
+/** The golden checkpoints are formula weights, so no weight file is in the repository. */
+const formula = (name, seed) => [
+  '--random-init', path.join(golden(name), 'config.json'), '--seed', seed,
+  '--tokenizer', path.join(golden(name), 'tokenizer.json'), '--norm-stats', path.join(golden(name), 'norm_stats.json'),
+]; // prettier-ignore
+
+const ENGINES = {
+  tiny: formula('tiny', '1006'),
+  odd: formula('odd', '2002'),
+  demo: ['--checkpoint', path.join(ROOT, 'demo/checkpoint')],
+};
+
+/** A hash of the compiled builder: other code, other engines. */
+function builderHash() {
+  const hash = createHash('sha256');
+  for (const folder of ['dist/builder', 'dist/model', 'dist/engine'])
+    for (const file of fs.readdirSync(path.join(ROOT, folder)).sort())
+      if (file.endsWith('.js')) hash.update(fs.readFileSync(path.join(ROOT, folder, file)));
+  return hash.digest('hex');
+}
+
+module.exports.buildTestEngines = () => {
+  const stamp = path.join(OUT, 'stamp');
+  const key = builderHash();
+  if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === key) return;
+  fs.rmSync(OUT, { recursive: true, force: true });
+  fs.mkdirSync(OUT, { recursive: true });
+  for (const [name, args] of Object.entries(ENGINES)) {
+    const main = path.join(ROOT, 'dist/main.js');
+    execFileSync(process.execPath, [main, 'build', ...args, '--out', path.join(OUT, name)], {
+      stdio: 'pipe',
+    });
+  }
+  fs.writeFileSync(stamp, key);
+};
