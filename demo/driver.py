@@ -46,7 +46,6 @@ class Measurement:
         self.verdict = None
         self.talk = Conversation(slots())
         self.orders = Instructions(np.random.default_rng(args.seed), COLOURS)
-        self._before = (0, 0)
         self._marks = (0, 0, 0)
 
     def take_status(self, message):
@@ -54,11 +53,6 @@ class Measurement:
         self.status['drops'] = dict(zip(message.drop_reasons, map(int, message.drop_counts)))
         if self.began is not None:
             self.deltas.add(self.status)
-
-    def begin(self, now):
-        self.began = now
-        self._before = (self.talk.tokens, self.talk.answered)
-        self._marks = (0, 0, self.talk.tokens)
 
     def second(self, now, elapsed):
         """The figures of the `elapsed` seconds since the last call."""
@@ -94,9 +88,9 @@ class Measurement:
             'action_hz': per_second(self.actions.count),
             'fresh_ratio': self.deltas.ratio('fresh_ticks', 'ticks'),
             'replan_hz': per_second(self.chunks),
-            'tokens_per_s': per_second(self.talk.tokens - self._before[0]),
+            'tokens_per_s': per_second(self.talk.tokens),
             'batch_max': status.get('batch_max', 0),
-            'requests_finished': self.talk.answered - self._before[1],
+            'requests_finished': self.talk.answered,
             'frames': self.deltas.of('frames'),
             'drops': status.get('drops', {}),
             'instructions': self.orders.judged,
@@ -139,7 +133,7 @@ def make_driver(measurement, args):
 
         def _on_chunk(self, _message):
             if measurement.began is None:
-                measurement.begin(time.monotonic())
+                measurement.began = time.monotonic()
             measurement.chunks += 1
 
         def _on_verdict(self, message):
@@ -153,9 +147,9 @@ def make_driver(measurement, args):
                 self.ask()
 
         def ask(self):
-            now = time.monotonic()
-            if not self._requests.get_subscription_count():
+            if measurement.began is None:  # nobody asks an engine that is still loading
                 return
+            now = time.monotonic()
             for slot in measurement.talk.due(now):
                 request_id, seed = measurement.talk.ask(slot, now)
                 self._requests.publish(
@@ -189,8 +183,12 @@ def drive(driver, executor, measurement, args, ending):
             error = (measurement.status or {}).get('last_error') or 'the node publishes no status'
             complain(f'[demo_driver] no action chunk within {args.patience:.0f} s: {error}')
             return 1
-        if measurement.began is not None:
-            dwell_ends = dwell_ends or measurement.began + args.dwell
+        if measurement.began is not None and dwell_ends is None:
+            second, dwell_ends = measurement.began, measurement.began + args.dwell
+        if now - second >= 1.0:
+            say(measurement.second(now, now - second))
+            second = now
+        if dwell_ends is not None:
             if now >= dwell_ends:
                 measurement.orders.judge(measurement.verdict)
                 if measurement.orders.judged % args.shuffle_every == 0:
@@ -202,9 +200,6 @@ def drive(driver, executor, measurement, args, ending):
         if now - asked >= 0.1:
             asked = now
             driver.ask()
-        if now - second >= 1.0:
-            say(measurement.second(now, now - second))
-            second = now
         if now - text >= 0.2:
             text = now
             say(measurement.texts())

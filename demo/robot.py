@@ -22,7 +22,7 @@ GRAPHICS = ('egl', 'osmesa')  # software rendering works with either; the first 
 TRIED = 'DEMO_GRAPHICS_TRIED'  # environment variable, from one process image to the next
 JUDGE_HZ = 10
 COMMAND_TIMEOUT = 0.5  # s without a command until the log says that the arm holds its last target
-LATE = 0.25  # s behind real time after which the loop skips ahead instead of catching up
+LATE = 0.25  # s away from real time after which the loop starts afresh instead of catching up
 
 
 def open_world(args):
@@ -49,7 +49,7 @@ def open_world(args):
 
 
 class Pace:
-    """Says when something periodic is due and keeps its average rate; after a long stall it skips, never bursts."""
+    """Says when something periodic is due. Keeps the average rate, but leaves half a period at least: no bursts."""
 
     def __init__(self, rate_hz, now):
         self.period = 1 / rate_hz
@@ -58,7 +58,7 @@ class Pace:
     def due(self, now):
         if now < self.next:
             return False
-        self.next = max(self.next + self.period, now)
+        self.next = max(self.next + self.period, now + self.period / 2)
         return True
 
 
@@ -109,26 +109,22 @@ def make_robot(world, args):
             response.success, response.message = True, json.dumps(world.blocks.round(4).tolist())
             return response
 
-        def watch_commands(self, now):
-            if self._commanded_at is not None and now - self._commanded_at > COMMAND_TIMEOUT:
+        def watch_commands(self):
+            if self._commanded_at is not None and time.monotonic() - self._commanded_at > COMMAND_TIMEOUT:
                 self._commanded_at = None
                 self.get_logger().warning(f'no action for {COMMAND_TIMEOUT} s: holding the last target')
-
-        def _stamp(self, state_time):
-            """ROS time of a state that was true at `state_time` of the monotonic clock."""
-            now = self.get_clock().now().nanoseconds
-            return Time(nanoseconds=now - int((time.monotonic() - state_time) * 1e9)).to_msg()
 
         def publish_joints(self, state_time):
             positions, velocities = world.joints
             message = JointState(name=JOINTS, position=positions.tolist(), velocity=velocities.tolist())
-            message.header.stamp = self._stamp(state_time)
+            message.header.stamp = Time(nanoseconds=round(state_time * 1e9)).to_msg()
             self._states.publish(message)
 
         def publish_image(self, state_time):
             size = args.image_size
             message = Image(height=size, width=size, encoding='rgb8', step=3 * size)
-            message.header.stamp, message.header.frame_id = self._stamp(state_time), CAMERA
+            message.header.frame_id = CAMERA
+            message.header.stamp = Time(nanoseconds=round(state_time * 1e9)).to_msg()
             message.data = array.array('B', world.picture().tobytes())
             self._images.publish(message)
 
@@ -151,26 +147,32 @@ def make_robot(world, args):
 
 
 def live(robot, executor, world, args, ending):
-    """Keeps the world in step with the clock, everything in one thread, until `ending()`."""
-    state_time = time.monotonic()
-    joints, camera, verdict = (Pace(hz, state_time) for hz in (args.joint_hz, args.camera_hz, JUDGE_HZ))
+    """Keeps the world in step with ROS time, everything in one thread, until `ending()`. With one clock for pace
+    and stamps, stamps never run back."""
+
+    def start(now):
+        return now, *(Pace(hz, now) for hz in (args.joint_hz, args.camera_hz, JUDGE_HZ))
+
+    clock = robot.get_clock()
+    state_time, joints, camera, verdict = start(clock.now().nanoseconds * 1e-9)
     while not ending():
-        now = time.monotonic()
-        if now - state_time > LATE:
+        now = clock.now().nanoseconds * 1e-9
+        if abs(now - state_time) > LATE:  # a long stall, or somebody has set the clock
             robot.get_logger().warning(f'{now - state_time:.2f} s behind real time: skipped')
-            state_time = now
-        steps = int((now - state_time) / world.timestep)
+            state_time, joints, camera, verdict = start(now)
+        steps = max(0, int((now - state_time) / world.timestep))
         if steps:
             world.step(steps)
             state_time += steps * world.timestep
         if joints.due(now):
             robot.publish_joints(state_time)
-            robot.watch_commands(now)
+            robot.watch_commands()
         if camera.due(now):
             robot.publish_image(state_time)
         if verdict.due(now):
             robot.publish_verdict()
-        executor.spin_once(timeout_sec=max(0.0, min(joints.next, camera.next) - time.monotonic()))
+        left = min(joints.next, camera.next) - clock.now().nanoseconds * 1e-9
+        executor.spin_once(timeout_sec=max(0.0, left))
 
 
 def main():
