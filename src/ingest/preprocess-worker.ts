@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import sharp from 'sharp';
 import { preprocess, type PreprocessJob, type PreprocessResult } from './preprocess';
 
+/** The data of each image fills a buffer of its own, which is transferred. */
 export interface WorkerRequest {
   readonly id: number;
   readonly job: PreprocessJob;
@@ -11,6 +12,8 @@ export interface WorkerRequest {
 export interface WorkerReply {
   readonly id: number;
   readonly result: PreprocessResult;
+  /** The buffers of the request, on their way back. */
+  readonly buffers: ArrayBuffer[];
 }
 
 // No picture comes twice, and the model needs the cores.
@@ -22,6 +25,11 @@ let last = Promise.resolve();
 port.on('message', ({ id, job }: WorkerRequest) => {
   last = last.then(async () => {
     const result = await preprocess(job);
-    port.postMessage({ id, result } satisfies WorkerReply, [result.images.buffer as ArrayBuffer]);
+    const data = job.images.map(image => (image.kind === 'raw' ? image.image.data : image.data));
+    const buffers = data.map(({ buffer }) => buffer as ArrayBuffer);
+    port.postMessage({ id, result, buffers } satisfies WorkerReply, [
+      result.images.buffer as ArrayBuffer,
+      ...buffers,
+    ]);
   });
 });
