@@ -174,8 +174,8 @@ def say(line):
 
 def drive(driver, executor, measurement, args, ending):
     """Runs until the window is over or the end is asked for; exit code."""
-    born = second = text = asked = time.monotonic()
-    dwell_ends = None
+    born = said = text = asked = time.monotonic()
+    second, dwell_ends = born + 1, None
     driver.instruct()
     while not ending():
         now = time.monotonic()
@@ -184,10 +184,10 @@ def drive(driver, executor, measurement, args, ending):
             complain(f'[demo_driver] no action chunk within {args.patience:.0f} s: {error}')
             return 1
         if measurement.began is not None and dwell_ends is None:
-            second, dwell_ends = measurement.began, measurement.began + args.dwell
-        if now - second >= 1.0:
-            say(measurement.second(now, now - second))
-            second = now
+            said, second, dwell_ends = measurement.began, measurement.began + 1, measurement.began + args.dwell
+        if now >= second:  # before the instruction changes, so that the last row of each shows where it ended
+            say(measurement.second(now, now - said))
+            said, second = now, max(second + 1, now + 0.5)
         if dwell_ends is not None:
             if now >= dwell_ends:
                 measurement.orders.judge(measurement.verdict)
