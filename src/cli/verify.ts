@@ -40,7 +40,7 @@ export async function runVerify(args: string[]): Promise<number> {
     if (o.dump !== undefined) {
       const names = golden.tensors.flatMap(t => {
         const values = t.meaning.kind === 'skip' ? undefined : computed.get(t.meaning.key);
-        return values ? [[t.name, values] as const] : [];
+        return values ? [[t.name, { shape: [values.length], values }] as const] : [];
       });
       writeSafetensors(o.dump, new Map(names));
     }

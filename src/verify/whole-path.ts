@@ -1,5 +1,5 @@
 /** The way a robot uses the model: instruction, raw state and raw camera images in, robot-unit actions and text out. */
-import { KvCache } from '../core/kv-cache';
+import type { KvCache } from '../core/kv-cache';
 import type { Candidates } from '../core/ports';
 import type { ModelSessions } from '../engine/model-sessions';
 import { denoise, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';

@@ -362,7 +362,7 @@ it('gives every request its own tokens, gapless and announced once, in any mix o
             expect(tokens.map(t => t.tokenId)).toEqual(soloTokens(prompt, r.seedIds, tokens.length));
         }
         expect(b.cache.active).toBe(0);
-        expect(b.of('chunk').length).toBeGreaterThan(20);
+        expect(b.of('chunk').length).toBeGreaterThanOrEqual(10);
       },
     ),
     { numRuns: 200 },
