@@ -1,0 +1,177 @@
+/** The engine as a process: pull protocol, death, hang and stop, with the real demo engine. */
+import { join } from 'node:path';
+import { filter, firstValueFrom, take, timeout, toArray } from 'rxjs';
+import type * as ClientModule from '../../src/engine/client';
+import type { EngineOptions, FromEngine } from '../../src/engine/protocol';
+import { engineDir, ROOT } from '../support/engines';
+
+// The compiled client: it starts the compiled process beside it.
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const { createEngineClient } = require(join(ROOT, 'dist/engine/client.js')) as typeof ClientModule;
+
+const OPTIONS: EngineOptions = {
+  engineDir: engineDir('demo'), cameras: ['base_0_rgb'], threads: 1, seed: 1n, denoiseSteps: 10, maxRequests: 4, maxQueue: 8, maxTokens: 64,
+  maxSeedTokens: 16, attention: 'bidirectional', noiseFile: null, tunables: { tokensPerFrame: 5, replanRateHz: 0 },
+}; // prettier-ignore
+
+type Event = ClientModule.EngineEvent;
+
+class Robot {
+  readonly log: string[] = [];
+  readonly client: ClientModule.EngineClient;
+  readonly events: Event[] = [];
+  #stamp = 1n;
+
+  constructor(options: Partial<EngineOptions> = {}) {
+    this.client = createEngineClient({ ...OPTIONS, ...options }, line => this.log.push(line));
+    this.client.events$.subscribe(e => {
+      this.events.push(e);
+      if (e.type === 'want-frame') this.answer();
+    });
+  }
+
+  answer(): void {
+    const images = new Uint8Array(84 * 84 * 3).fill(Number(this.#stamp % 200n));
+    const observation = {
+      stampNs: this.#stamp++, epoch: 0, instruction: 'reach the red block', state: Float64Array.of(0, 1, -1.5, -1), cameras: ['base_0_rgb'], images,
+    }; // prettier-ignore
+    this.client.send({ type: 'frame', observation });
+  }
+
+  ask(id: string, maxTokens = 40): boolean {
+    return this.client.send({
+      type: 'request',
+      request: {
+        id,
+        text: 'Scene: ',
+        maxTokens,
+        temperature: 1.5,
+        samplingSeed: 3,
+        priority: 0,
+        deadlineInMs: null,
+        keepOnInstruction: true,
+      },
+    });
+  }
+
+  next<T extends Event['type']>(
+    type: T,
+    test: (e: Extract<Event, { type: T }>) => boolean = () => true,
+  ): Promise<Extract<Event, { type: T }>> {
+    const is = (e: Event): e is Extract<Event, { type: T }> =>
+      e.type === type && test(e as Extract<Event, { type: T }>);
+    return firstValueFrom(this.client.events$.pipe(filter(is), timeout(20_000)));
+  }
+}
+
+let robot: Robot;
+afterEach(() => robot.client.stop());
+
+it('pulls frames one at a time, sends each chunk, and streams several requests', async () => {
+  robot = new Robot();
+  const info = await robot.client.start();
+  expect(info).toMatchObject({ name: 'demo', actionDims: 4, stateDim: 4, horizon: 10, provider: 'cpu', imageHeight: 84 });
+  const done = firstValueFrom(robot.client.events$.pipe(filter(e => e.type === 'done'), take(3), toArray()));
+  for (const id of ['10', '9', 'x']) robot.ask(id);
+  await done;
+  const order = robot.events.filter(e => e.type === 'want-frame' || e.type === 'chunk').map(e => e.type);
+  order.slice(0, 10).forEach((type, i) => expect(type).toBe(i % 2 === 0 ? 'want-frame' : 'chunk'));
+  for (const id of ['10', '9', 'x']) {
+    const tokens = robot.events.filter(e => e.type === 'token' && e.id === id);
+    expect(tokens.map(t => (t as { sequence: number }).sequence)).toEqual(tokens.map((_, i) => i));
+  }
+  const chunk = robot.events.find(e => e.type === 'chunk') as Extract<FromEngine, { type: 'chunk' }>;
+  expect(chunk.chunk.values).toHaveLength(40);
+  expect(chunk.chunk.values.every(Number.isFinite)).toBe(true);
+  // every begin has its end
+  const ready = robot.events.findIndex(e => e.type === 'ready');
+  const runs = robot.events.slice(ready).filter(e => e.type === 'begin' || e.type === 'end');
+  runs.forEach((r, i) => expect(r.type).toBe(i % 2 === 0 ? 'begin' : 'end'));
+}); // prettier-ignore
+
+it.each<[string, NodeJS.Signals, RegExp]>([
+  ['killed', 'SIGKILL', /SIGKILL/],
+  ['frozen', 'SIGSTOP', /hangs|silent/],
+])('comes back by itself when it is %s; open requests end failed, once', async (_, signal, reason) => {
+  robot = new Robot();
+  await robot.client.start();
+  for (const id of ['a', 'b']) robot.ask(id, 64);
+  await robot.next('token', t => t.id === 'b');
+  const first = robot.client.pid as number;
+  const down = robot.next('down');
+  const up = robot.next('up');
+  process.kill(first, signal);
+  expect((await down).reason).toMatch(reason);
+  await up;
+  expect(robot.client.pid).not.toBe(first);
+  expect(robot.client.restarts).toBe(1);
+  await robot.next('chunk');
+  const ends = robot.events.filter(e => e.type === 'done') as Extract<FromEngine, { type: 'done' }>[];
+  for (const id of ['a', 'b']) {
+    const mine = ends.filter(e => e.id === id);
+    expect(mine).toHaveLength(1);
+    if (mine[0]?.reason === 'failed') {
+      const tokens = robot.events.filter(e => e.type === 'token' && e.id === id);
+      expect(mine[0]).toMatchObject({ sequence: tokens.length, error: { code: 'ENGINE_DOWN' } });
+    }
+  }
+  expect(ends.some(e => e.reason === 'failed')).toBe(true);
+});
+
+it('refuses to start with a wrong engine folder, naming it', async () => {
+  robot = new Robot({ engineDir: '/nowhere' });
+  await expect(robot.client.start()).rejects.toMatchObject({
+    code: 'ENGINE_NOT_FOUND',
+    message: expect.stringContaining('/nowhere') as string,
+  });
+});
+
+it.each([
+  ['a seed that is too long', { text: 'Scene: '.repeat(50) }],
+  ['max_tokens 0', { maxTokens: 0 }],
+  ['huge max_tokens', { maxTokens: 1e9 }],
+])('rejects %s with a code', async (_, change) => {
+  robot = new Robot();
+  await robot.client.start();
+  const done = robot.next('done');
+  const request = { id: 'bad', text: '', maxTokens: 5, temperature: 0, samplingSeed: 0, priority: 0, deadlineInMs: null, keepOnInstruction: false, ...change };
+  robot.client.send({ type: 'request', request });
+  expect(await done).toMatchObject({ id: 'bad', reason: 'rejected', sequence: 0, error: { code: 'REQUEST_INVALID' } });
+}); // prettier-ignore
+
+it('drops a frame with a bad state and takes the next one', async () => {
+  robot = new Robot();
+  let bad = true;
+  const { client } = robot;
+  robot.answer = () => {
+    const state = Float64Array.of(0, bad ? NaN : 1, -1.5, -1);
+    const stampNs = bad ? 1n : 2n;
+    bad = false;
+    const observation = {
+      stampNs,
+      epoch: 0,
+      instruction: 'reach',
+      state,
+      cameras: ['base_0_rgb'],
+      images: new Uint8Array(84 * 84 * 3),
+    };
+    client.send({ type: 'frame', observation });
+  };
+  const drop = robot.next('drop');
+  const chunk = robot.next('chunk');
+  await client.start();
+  expect(await drop).toMatchObject({ code: 'STATE_INVALID' });
+  expect((await chunk).chunk.observationStampNs).toBe(2n);
+});
+
+it('stops within two seconds, in the middle of its work', async () => {
+  robot = new Robot();
+  await robot.client.start();
+  robot.ask('a', 64);
+  await robot.next('token');
+  const pid = robot.client.pid as number;
+  const start = performance.now();
+  await robot.client.stop();
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect(() => process.kill(pid, 0)).toThrow();
+});
