@@ -55,7 +55,8 @@ export const actionPrompt = (instruction: string, bins: readonly number[]): stri
   `Task: ${instruction}, State: ${bins.join(' ')};\nAction: `;
 
 /**
- * Ids of the action prompt with the begin token. A prompt that does not fit is refused, never cut: its end is the
+ * Ids of the action prompt with the begin token; `bins` null is for models that were trained without the state in the
+ * prompt and read the instruction and a newline, tokenised apart. `instruction` must be clean. A prompt that does not fit is refused, never cut: its end is the
  * state and the word `Action:`.
  *
  * @throws PROMPT_TOO_LONG naming both counts.
@@ -63,10 +64,11 @@ export const actionPrompt = (instruction: string, bins: readonly number[]): stri
 export function promptIds(
   tokenizer: Tokenizer,
   instruction: string,
-  bins: readonly number[],
+  bins: readonly number[] | null,
   maxTokens: number,
 ): number[] {
-  const ids = [tokenizer.bosId, ...tokenizer.encode(actionPrompt(instruction, bins))];
+  const texts = bins === null ? [instruction, '\n'] : [actionPrompt(instruction, bins)];
+  const ids = [tokenizer.bosId, ...texts.flatMap(text => tokenizer.encode(text))];
   if (ids.length > maxTokens) {
     throw new OxygenError(
       'PROMPT_TOO_LONG',

@@ -115,6 +115,12 @@ describe('O-12 the prompt', () => {
     expect(actionPrompt(cleanInstruction(prompt), bins(state))).toBe(text);
   });
 
+  test('without the state: the instruction, and a newline tokenised apart', () => {
+    const encode = tokenizer.encode.bind(tokenizer);
+    const text = 'reach the red block';
+    expect(promptIds(tokenizer, text, null, 48)).toEqual([tokenizer.bosId, ...encode(text), ...encode('\n')]);
+  });
+
   describe.each(['tiny', 'odd'])('whole_path of %s', config => {
     const path = join(data, `golden/${config}/whole_path.json`);
     const { cases } = JSON.parse(readFileSync(path, 'utf8')) as { cases: WholePathCase[] };
