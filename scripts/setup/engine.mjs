@@ -5,8 +5,10 @@ import { at, ENGINE } from './paths.mjs';
 
 export const engine = {
   name: 'demo engine',
-  // The code that runs is dist/, which the TypeScript build renews whenever these sources change.
-  inputs: () => [[at('demo/checkpoint'), at('src/builder'), at('package-lock.json')]],
+  // What runs is dist/, made from these sources by the step before.
+  inputs: () => [
+    ['demo/checkpoint', 'src/builder', 'src/cli/build.ts', 'src/model/manifest.ts'].map(name => at(name)),
+  ],
   outputs: [path.join(ENGINE, 'engine.json')],
   run: ({ env, onLine }) =>
     run(

@@ -100,12 +100,8 @@ const pythonItems = ({ sourced, python }) => {
   ].filter(Boolean);
 };
 
-/**
- * Names everything that is missing.
- * @returns list of {what, packages?: Debian packages, cure?: text for what apt cannot give}
- */
-export const missing = facts => {
-  const { sourced, distro, node, nodeRange, platform, glibc, tools, absentRosPackages } = facts;
+/** What is missing to build the node. */
+export const missingForNode = ({ node, nodeRange, tools }) => {
   const list = [];
   if (!inRange(node, nodeRange)) {
     list.push({
@@ -113,16 +109,26 @@ export const missing = facts => {
       cure: 'install Node.js 22 LTS from nodejs.org',
     });
   }
+  if (!tools.npm) list.push({ what: 'npm', packages: ['npm'] });
+  if (!tools.cxx) list.push({ what: 'a C++ compiler', packages: ['g++'] });
+  if (!tools.cmake) list.push({ what: 'CMake', packages: ['cmake'] });
+  if (!tools.make) list.push({ what: 'make', packages: ['make'] });
+  return list;
+};
+
+/**
+ * Names everything that is missing.
+ * @returns list of {what, packages?: Debian packages, cure?: text for what apt cannot give}
+ */
+export const missing = facts => {
+  const { sourced, distro, platform, glibc, tools, absentRosPackages } = facts;
+  const list = missingForNode(facts);
   if (!sourced && (platform !== 'linux-x64' || glibc === undefined || !atLeast(glibc, '2.28'))) {
     list.push({
       what: `Linux on x86-64 with glibc >= 2.28 (this is ${platform}, glibc ${glibc ?? 'none'})`,
       cure: 'install ROS 2 for this machine and source it: . /opt/ros/<distro>/setup.sh',
     });
   }
-  if (!tools.npm) list.push({ what: 'npm', packages: ['npm'] });
-  if (!tools.cxx) list.push({ what: 'a C++ compiler', packages: ['g++'] });
-  if (!tools.cmake) list.push({ what: 'CMake', packages: ['cmake'] });
-  if (!tools.make) list.push({ what: 'make', packages: ['make'] });
   list.push(...pythonItems(facts));
   if (!tools.colcon) list.push({ what: 'colcon', packages: ['python3-colcon-common-extensions'] });
   for (const name of absentRosPackages) {
@@ -153,11 +159,11 @@ const install = async (list, { env, onLine }) => {
   await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], options);
 };
 
-export const prerequisites = {
-  name: 'prerequisites',
+const stepFor = (name, decide) => ({
+  name,
   inputs: ({ env }) => [[at('package.json')], [process.version, rosName(env)]],
   run: async context => {
-    let list = missing(lookAround(context.env));
+    let list = decide(lookAround(context.env));
     const installable = list.filter(item => item.packages);
     if (installable.length > 0 && mayInstall()) {
       await install(installable, context).catch(error => {
@@ -165,8 +171,13 @@ export const prerequisites = {
           `${describe(list)}\n\nInstalling them failed: ${error.message}\n${error.output ?? ''}`,
         );
       });
-      list = missing(lookAround(context.env));
+      list = decide(lookAround(context.env));
     }
     if (list.length > 0) throw new Error(describe(list));
   },
-};
+});
+
+export const prerequisites = stepFor('prerequisites', missing);
+
+/** A robot that only builds the node needs neither simulator nor tests. */
+export const nodePrerequisites = stepFor('prerequisites of the node', missingForNode);
