@@ -55,9 +55,10 @@ export const actionPrompt = (instruction: string, bins: readonly number[]): stri
   `Task: ${instruction}, State: ${bins.join(' ')};\nAction: `;
 
 /**
- * Ids of the action prompt with the begin token; `bins` null is for models that were trained without the state in the
- * prompt and read the instruction and a newline, tokenised apart. `instruction` must be clean. A prompt that does not fit is refused, never cut: its end is the
- * state and the word `Action:`.
+ * Ids of the action prompt with the begin token; `instruction` must be clean. `bins` null is for models trained without
+ * the state in the prompt: they read the instruction and a newline, tokenised apart.
+ *
+ * A prompt that does not fit is refused, never cut: its end is the state and the word `Action:`.
  *
  * @throws PROMPT_TOO_LONG naming both counts.
  */
