@@ -32,7 +32,7 @@ export class PolicyIo {
   /** The frame of an observation. Throws STATE_INVALID, INSTRUCTION_INVALID or PROMPT_TOO_LONG. */
   frame(o: Observation, noise: Float32Array | null): Frame {
     const normalised = this.#stats ? normalizeQuantile(o.state, this.#stats.state) : o.state;
-    const bins = this.manifest.model.discreteState ? stateBins(normalised) : [];
+    const bins = this.manifest.model.discreteState ? stateBins(normalised) : null;
     const ids = promptIds(
       this.tokenizer,
       cleanInstruction(o.instruction),
