@@ -1,8 +1,10 @@
 // Runs a command, keeps what it says, and shows it only when the command fails.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { ROOT } from './paths.mjs';
 
 const SHOWN_LINES = 80;
+const GRACE_MS = 2000;
 
 /** A failed command, with the end of its output. */
 export class CommandError extends Error {
@@ -22,9 +24,14 @@ const killGroup = (child, signal) => {
   }
 };
 
-/** Ends every command that is still running, children of its own included. */
-export const stopCommands = () => {
-  for (const child of running) killGroup(child, 'SIGTERM');
+/** Ends every command that is still running, children of its own included; resolves when they are gone. */
+export const stopCommands = async () => {
+  const children = [...running];
+  const gone = Promise.all(children.map(child => once(child, 'close')));
+  for (const child of children) killGroup(child, 'SIGTERM');
+  const force = setTimeout(() => children.forEach(child => killGroup(child, 'SIGKILL')), GRACE_MS);
+  await gone;
+  clearTimeout(force);
 };
 
 /**

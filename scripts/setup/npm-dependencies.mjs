@@ -47,6 +47,8 @@ export const npmDependencies = {
     const installed = readJson(path.join(NODE_MODULES, '.package-lock.json'));
     // A complete installation stays: `npm ci` would delete it first.
     if (installed === undefined || differences(lock, installed).length > 0) {
+      // npm itself stumbles over the remains of an interrupted installation.
+      fs.rmSync(NODE_MODULES, { recursive: true, force: true, maxRetries: 3 });
       await run('npm', ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
         env: npmEnv(env),
         onLine,

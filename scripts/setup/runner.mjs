@@ -66,15 +66,17 @@ const report = error => {
 
 /** Runs the steps as part of a command; on failure says why and resolves with false. */
 export const setUp = async (steps, env = process.env) => {
+  let stopping;
   const stop = signal => {
-    stopCommands();
-    process.exit(signal === 'SIGINT' ? 130 : 143);
+    // The next set-up may begin at once: it must not meet what this one has started.
+    stopping ??= stopCommands().then(() => process.exit(signal === 'SIGINT' ? 130 : 143));
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
     await runSteps(steps, env);
     return true;
   } catch (error) {
+    await stopping;
     report(error);
     return false;
   } finally {
