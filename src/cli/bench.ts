@@ -46,7 +46,7 @@ export async function runBench(args: string[]): Promise<number> {
     );
     console.log(`language ${r.tokensPerSecond.toFixed(1)} tokens/s, batch ${r.batchMean.toFixed(2)}`);
     if (o.json !== undefined) {
-      const mode1 = {
+      const figures = {
         frame_ms_median: r.frameMsMedian,
         frame_ms_p95: r.frameMsP95,
         first_action_ms_median: r.firstActionMsMedian,
@@ -55,7 +55,7 @@ export async function runBench(args: string[]): Promise<number> {
         tokens_per_s: r.tokensPerSecond,
         batch_mean: r.batchMean,
       };
-      writeFileSync(o.json, `${JSON.stringify({ threads, workload, modes: { [mode]: mode1 } }, null, 1)}\n`);
+      writeFileSync(o.json, `${JSON.stringify({ threads, workload, modes: { [mode]: figures } }, null, 1)}\n`);
     }
     if (r.failures.length > 0)
       throw new OxygenError('RUN_FAILED', `${r.failures.length} runs failed: ${r.failures[0]}`);
