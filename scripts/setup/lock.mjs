@@ -8,10 +8,11 @@ const LOCK = path.join(STATE, 'lock');
 /** Tells a set-up that runs inside another one (through colcon and CMake) that the lock is already held. */
 const HELD = 'OXYGEN_SETUP_LOCK_HELD';
 
-/** Identifies a process beyond its number, which the system uses again: number and time of its start. */
+/** Identifies a living process beyond its number, which the system uses again: number and time of its start. */
 const identity = pid => {
   try {
-    return `${pid} ${fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[19]}`;
+    const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return fields[0] === 'Z' ? undefined : `${pid} ${fields[19]}`;
   } catch {
     return undefined;
   }
