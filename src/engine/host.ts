@@ -230,5 +230,5 @@ function readNoise(path: string, sessions: ModelSessions): Float32Array {
       `noise_file ${path} has ${bytes.byteLength} bytes, ${horizon}x${actionDim} float32 are ${4 * horizon * actionDim}`,
     );
   }
-  return new Float32Array(bytes.slice().buffer);
+  return new Float32Array(Uint8Array.from(bytes).buffer); // a copy: the Buffer of a small file is a view of a pool
 }

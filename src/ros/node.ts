@@ -185,7 +185,6 @@ export class OxygenNode {
         this.#engineUp = true;
         this.#board.engineUp(event.info);
         this.#pull.engineUp(event.info);
-        if (this.#epoch > 0) this.#deps.engine.send({ type: 'epoch', epoch: this.#epoch, endAll: false });
         log.info(`engine ${event.info.name} is ready: ${event.info.precision} on ${event.info.provider}`);
         return this.#publishStatus();
       case 'down':
@@ -207,7 +206,7 @@ export class OxygenNode {
         this.#desk.append(event.id, event.text);
         this.#desk.close(event.id);
         this.#board.finished();
-        if (event.error !== null) drops.warn(event.error.code, `request ${event.id}: ${event.error.message}`);
+        this.#noteEnd(event);
         this.#publishers?.tokens.publish(finishMessage(event));
         return;
       case 'stats':
@@ -220,6 +219,16 @@ export class OxygenNode {
       default:
         return;
     }
+  }
+
+  /** Why a request got no (full) text: refused ones are drops, the others only worth a warning. */
+  #noteEnd({ id, reason, error }: Extract<EngineEvent, { type: 'done' }>): void {
+    if (error === null) return;
+    const refused = reason === 'rejected' || reason === 'dropped';
+    this.#deps.drops[refused ? 'drop' : 'warn'](
+      error.code,
+      `language_request ${id} ${reason}: ${error.message}`,
+    );
   }
 
   #onChunk(chunk: ActionChunk): void {

@@ -8,9 +8,15 @@ import type { TimeMessage } from './messages';
 type TokenEvent = Extract<FromEngine, { type: 'token' }>;
 type DoneEvent = Extract<FromEngine, { type: 'done' }>;
 
-/** A Float32Array in a float64[] field would be published as garbage from beyond its end, silently. */
+/**
+ * What a float64[] field may get. rclnodejs publishes the memory behind a typed array as it is, silently: a
+ * Float32Array gives garbage, and so does a view that does not begin where its buffer begins (as everything has
+ * that came from the engine process).
+ */
 export const toFloat64 = (values: ArrayLike<number>): Float64Array =>
-  values instanceof Float64Array ? values : Float64Array.from(values);
+  values instanceof Float64Array && values.byteLength === values.buffer.byteLength
+    ? values
+    : Float64Array.from(values);
 
 /** std_msgs/msg/Float64MultiArray; order of the robot file. */
 export const multiArrayMessage = (values: ArrayLike<number>): object => ({

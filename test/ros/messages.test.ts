@@ -58,7 +58,10 @@ describe('serialised messages', () => {
   });
 });
 
-test('float64[] fields never get a Float32Array', () => {
+test('float64[] fields never get a Float32Array, nor a view into a longer buffer', () => {
+  const view = Float64Array.of(7, 8, 9).subarray(1);
+  expect(toFloat64(view)).toEqual(Float64Array.of(8, 9));
+  expect(toFloat64(view).buffer.byteLength).toBe(16);
   const message = multiArrayMessage(Float32Array.of(0.5, 1.5)) as { data: unknown };
   expect(message.data).toEqual(Float64Array.of(0.5, 1.5));
   const own = Float64Array.of(1);

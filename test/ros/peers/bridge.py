@@ -1,0 +1,166 @@
+"""An independent ROS peer for tests: commands come as JSON lines on stdin, events go as JSON lines to stdout.
+
+Commands (field `op`):
+  subscribe    topic, type, qos        every message becomes an event `message` with its time of receipt
+  publish      topic, type, qos, msg   once somebody listens; `stamp` (s) is added to now for msg.header.stamp,
+                                       `file` fills msg.data
+  stream       name + as publish, hz   publishes again and again with fresh stamps; the same name replaces it
+  unstream     name
+  subscribers  topic                   event `subscribers` when the topic has at least `count`
+  call         service, type, request  event `response`
+"""
+
+import json
+import queue
+import sys
+import threading
+import time
+
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+
+def emit(**event):
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def load_type(name):
+    package, kind, message = name.split("/")
+    return getattr(__import__(f"{package}.{kind}", fromlist=[message]), message)
+
+
+def qos_of(spec):
+    spec = spec or {}
+    return QoSProfile(
+        depth=spec.get("depth", 10),
+        reliability=ReliabilityPolicy[spec.get("reliability", "reliable").upper()],
+        durability=DurabilityPolicy[spec.get("durability", "volatile").upper()],
+    )
+
+
+def fill(message, values):
+    """Sets nested fields from plain data; an array of messages takes its type from `_type` of its elements."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            fill(getattr(message, name), value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            setattr(message, name, [fill(load_type(v["_type"])(), {k: x for k, x in v.items() if k != "_type"}) for v in value])
+        else:
+            setattr(message, name, float(value) if value in ("nan", "inf", "-inf") else value)
+    return message
+
+
+def plain(value):
+    if hasattr(value, "get_fields_and_field_types"):
+        return {name: plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, bytes):
+        return list(value)
+    return [plain(v) for v in value]
+
+
+class Bridge(Node):
+    def __init__(self):
+        super().__init__("test_peer")
+        self.publishers_by_topic = {}
+        self.streams = {}
+        self.waiting = []
+        self.unheard = []
+
+    def obey(self, command):
+        getattr(self, f"on_{command['op']}")(command)
+
+    def on_subscribe(self, command):
+        topic = command["topic"]
+
+        def received(message):
+            emit(event="message", topic=topic, t=time.monotonic(), msg=plain(message))
+
+        self.create_subscription(load_type(command["type"]), topic, received, qos_of(command.get("qos")))
+
+    def on_publish(self, command):
+        self.unheard.append(self.prepare(command))
+        self.deliver()
+
+    def on_stream(self, command):
+        self.on_unstream(command)
+        publisher, message, stamp = self.prepare(command)
+        timer = self.create_timer(1 / command["hz"], lambda: self.send(publisher, message, stamp))
+        self.streams[command["name"]] = timer
+
+    def on_unstream(self, command):
+        timer = self.streams.pop(command["name"], None)
+        if timer is not None:
+            self.destroy_timer(timer)
+
+    def on_subscribers(self, command):
+        self.waiting.append(command)
+
+    def on_call(self, command):
+        kind = load_type(command["type"])
+        client = self.create_client(kind, command["service"])
+        client.wait_for_service(timeout_sec=10)
+        future = client.call_async(fill(kind.Request(), command["request"]))
+        future.add_done_callback(lambda f: emit(event="response", service=command["service"], response=plain(f.result())))
+
+    def prepare(self, command):
+        key = (command["topic"], json.dumps(command.get("qos")))
+        kind = load_type(command["type"])
+        if key not in self.publishers_by_topic:
+            self.publishers_by_topic[key] = self.create_publisher(kind, command["topic"], qos_of(command.get("qos")))
+        message = fill(kind(), command["msg"])
+        if "file" in command:
+            with open(command["file"], "rb") as file:
+                message.data = file.read()
+        return self.publishers_by_topic[key], message, command.get("stamp")
+
+    def send(self, publisher, message, stamp):
+        if stamp is not None:
+            ns = self.get_clock().now().nanoseconds + int(stamp * 1e9)
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(ns, 1_000_000_000)
+        publisher.publish(message)
+
+    def deliver(self):
+        deaf = set()
+        for item in list(self.unheard):
+            publisher, message, stamp = item
+            if publisher in deaf or publisher.get_subscription_count() == 0:
+                deaf.add(publisher)
+                continue
+            self.unheard.remove(item)
+            self.send(publisher, message, stamp)
+
+    def look(self):
+        self.deliver()
+        for command in list(self.waiting):
+            if self.count_subscribers(command["topic"]) >= command["count"]:
+                self.waiting.remove(command)
+                emit(event="subscribers", topic=command["topic"])
+
+
+def main():
+    rclpy.init()
+    node = Bridge()
+    commands = queue.Queue()
+
+    def read():
+        for line in sys.stdin:
+            commands.put(json.loads(line))
+        commands.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    node.create_timer(0.02, node.look)
+    emit(event="ready")
+    while True:
+        rclpy.spin_once(node, timeout_sec=0.005)
+        while not commands.empty():
+            command = commands.get()
+            if command is None:
+                return
+            node.obey(command)
+
+
+main()
