@@ -9,6 +9,7 @@ import { Preprocessor } from './ingest/preprocessor';
 import { declareParameters } from './ros/declare-parameters';
 import { DropLog } from './ros/drops';
 import type { Logger } from './ros/drops';
+import { readManifest } from './model/manifest';
 import { createGuardedNode } from './ros/guard';
 import { OxygenNode } from './ros/node';
 import { nodeParameters } from './ros/params';
@@ -68,7 +69,9 @@ async function serve(
 ): Promise<number> {
   const parameters = nodeParameters(declareParameters(rcl, node, log));
   const robot = readRobotFile(parameters.robot);
-  const cameras = robot.cameras.map(camera => camera.slot);
+  const { model, ...manifest } = readManifest(parameters.engine);
+  checkRobot(robot, { ...manifest, ...model, name: manifest.name }, parameters.robot);
+  const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
   const engine = createEngineClient({ ...parameters.engineOptions, cameras }, line => log.info(line));
   const preprocessing = new Preprocessor();
   const oxygen = new OxygenNode({ rcl, node, robot, parameters, engine, preprocessing, drops, log, nowMs });
@@ -76,8 +79,7 @@ async function serve(
     oxygen.configure();
     oxygen.activate();
     node.spin();
-    const started = engine.start().then(info => checkRobot(robot, info, parameters.robot));
-    await Promise.race([started, stop.wanted]);
+    await Promise.race([engine.start(), stop.wanted]);
     return await stop.wanted;
   } finally {
     oxygen.deactivate();

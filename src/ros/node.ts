@@ -213,9 +213,6 @@ export class OxygenNode {
         return this.#board.stats(event.stats);
       case 'drop':
         return drops.drop(event.code, event.message);
-      case 'fatal':
-        log.error(`${event.code}: ${event.message}`);
-        return;
       default:
         return;
     }
@@ -223,7 +220,7 @@ export class OxygenNode {
 
   /** Why a request got no (full) text: refused ones are drops, the others only worth a warning. */
   #noteEnd({ id, reason, error }: Extract<EngineEvent, { type: 'done' }>): void {
-    if (error === null) return;
+    if (error === null || this.#stopping) return;
     const refused = reason === 'rejected' || reason === 'dropped';
     this.#deps.drops[refused ? 'drop' : 'warn'](
       error.code,

@@ -7,7 +7,6 @@ import { OxygenError } from '../core/errors';
 import { ACTION_KINDS } from '../core/types';
 import { IMAGE_TRANSPORTS } from '../core/robot';
 import type { Robot } from '../core/robot';
-import type { EngineInfo } from '../engine/protocol';
 
 const word = z.string().min(1);
 const finite = z.number().refine(Number.isFinite, 'must be finite');
@@ -108,8 +107,17 @@ export function parseRobot(text: string, source: string): Robot {
   return robot;
 }
 
+/** What a robot must agree with. */
+export interface EngineShape {
+  readonly name: string;
+  readonly cameraSlots: readonly string[];
+  readonly stateDim: number;
+  readonly actionDims: number;
+  readonly horizon: number;
+}
+
 /** @throws OxygenError ROBOT_FILE_INVALID where the robot file and the engine contradict each other. */
-export function checkRobot(robot: Robot, info: EngineInfo, source: string): void {
+export function checkRobot(robot: Robot, info: EngineShape, source: string): void {
   const strangers = robot.cameras.filter(camera => !info.cameraSlots.includes(camera.slot));
   const faults = strangers.map(
     camera =>

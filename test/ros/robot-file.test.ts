@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OxygenError } from '../../src/core/errors';
-import type { EngineInfo } from '../../src/engine/protocol';
 import { checkRobot, parseRobot, readRobotFile } from '../../src/ros/robot-file';
+import type { EngineShape } from '../../src/ros/robot-file';
 
 const ROBOTS = join(__dirname, '../../config/robots');
 const demo = readFileSync(join(ROBOTS, 'demo.yaml'), 'utf8');
@@ -16,19 +16,12 @@ const fault = (call: () => unknown): OxygenError => {
   throw new Error('nothing was thrown');
 };
 
-const info = (over: Partial<EngineInfo> = {}): EngineInfo => ({
+const info = (over: Partial<EngineShape> = {}): EngineShape => ({
   name: 'toy',
-  precision: 'fp32',
-  provider: 'cpu',
-  imageHeight: 84,
-  imageWidth: 84,
   cameraSlots: ['base_0_rgb', 'left_wrist_0_rgb', 'right_wrist_0_rgb'],
   stateDim: 4,
   actionDims: 4,
   horizon: 10,
-  maxPromptTokens: 48,
-  kvBytes: 1,
-  maxRequests: 8,
   ...over,
 });
 

@@ -40,6 +40,13 @@ def qos_of(spec):
     )
 
 
+def number_like(present, value):
+    """JSON has one kind of number and no NaN; the messages insist on the right kind."""
+    if isinstance(value, list):
+        return [number_like(0.0, v) if isinstance(v, (int, float)) or v == "nan" else v for v in value]
+    return float(value) if isinstance(present, float) else value
+
+
 def fill(message, values):
     """Sets nested fields from plain data; an array of messages takes its type from `_type` of its elements."""
     for name, value in values.items():
@@ -48,7 +55,7 @@ def fill(message, values):
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             setattr(message, name, [fill(load_type(v["_type"])(), {k: x for k, x in v.items() if k != "_type"}) for v in value])
         else:
-            setattr(message, name, float(value) if value in ("nan", "inf", "-inf") else value)
+            setattr(message, name, number_like(getattr(message, name), value))
     return message
 
 
