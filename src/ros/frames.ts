@@ -119,8 +119,9 @@ export class FramePull {
       })
       .finally(() => {
         this.#busy = false;
-        // The credit is still there when the frame was unusable: the next complete set may be at hand.
-        this.offer();
+        // The credit is still there when the frame was unusable: the next complete set may be at hand. If not, the
+        // engine must know, or language would wait for the camera to recover.
+        if (!this.offer() && this.#credit) this.#deps.send({ type: 'no-frame' });
       })
       .catch(() => undefined);
     return true;
