@@ -34,6 +34,12 @@ print(json.dumps({
     'egl': lib('libEGL.so.1') and lib('libOpenGL.so.0', 'libGL.so.1'),
 }))`;
 
+/** True if the dynamic linker knows the library: works without Python, which may be missing too. */
+const isLinkable = (...names) => {
+  const { stdout } = spawnSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' });
+  return names.some(name => stdout?.includes(`\t${name} `));
+};
+
 const answers = (command, args = ['--version']) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 
 const probePython = command => {
@@ -51,6 +57,7 @@ const lookAround = env => {
   const prefixes = (env.AMENT_PREFIX_PATH ?? '').split(':');
   const hasPackage = name =>
     prefixes.some(prefix => fs.existsSync(`${prefix}/share/ament_index/resource_index/packages/${name}`));
+  const python = probePython(sourced ? 'python3' : WHEELS_PYTHON);
   return {
     sourced,
     distro: env.ROS_DISTRO,
@@ -58,7 +65,8 @@ const lookAround = env => {
     nodeRange: JSON.parse(fs.readFileSync(at('package.json'), 'utf8')).engines.node,
     platform: `${process.platform}-${process.arch}`,
     glibc: process.report.getReport().header.glibcVersionRuntime,
-    python: probePython(sourced ? 'python3' : WHEELS_PYTHON),
+    python,
+    egl: python?.egl || (isLinkable('libEGL.so.1') && isLinkable('libOpenGL.so.0', 'libGL.so.1')),
     tools: {
       npm: answers('npm'),
       cxx: answers(env.CXX ?? 'c++'),
@@ -93,10 +101,6 @@ const pythonItems = ({ sourced, python }) => {
   return [
     !python.venv && { what: `the modules venv and ensurepip of ${name}`, packages: [`${name}-venv`] },
     !python.headers && { what: `the header Python.h of ${name}`, packages: [`${name}-dev`] },
-    !python.egl && {
-      what: 'EGL and Mesa for software rendering of the simulated cameras',
-      packages: ['libegl1', 'libgl1', 'libgl1-mesa-dri'],
-    },
   ].filter(Boolean);
 };
 
@@ -121,7 +125,7 @@ export const missingForNode = ({ node, nodeRange, tools }) => {
  * @returns list of {what, packages?: Debian packages, cure?: text for what apt cannot give}
  */
 export const missing = facts => {
-  const { sourced, distro, platform, glibc, tools, absentRosPackages } = facts;
+  const { sourced, distro, platform, glibc, egl, tools, absentRosPackages } = facts;
   const list = missingForNode(facts);
   if (!sourced && (platform !== 'linux-x64' || glibc === undefined || !atLeast(glibc, '2.28'))) {
     list.push({
@@ -130,6 +134,12 @@ export const missing = facts => {
     });
   }
   list.push(...pythonItems(facts));
+  if (!egl) {
+    list.push({
+      what: 'EGL and Mesa for software rendering of the simulated cameras',
+      packages: ['libegl1', 'libgl1', 'libgl1-mesa-dri'],
+    });
+  }
   if (!tools.colcon) list.push({ what: 'colcon', packages: ['python3-colcon-common-extensions'] });
   for (const name of absentRosPackages) {
     const debian = `ros-${distro}-${name.replaceAll('_', '-')}`;

@@ -6,7 +6,8 @@ const complete = {
   nodeRange: '>=20.20.2 <23',
   platform: 'linux-x64',
   glibc: '2.36',
-  python: { executable: '/usr/bin/python3.11', venv: true, headers: true, egl: true },
+  python: { executable: '/usr/bin/python3.11', venv: true, headers: true },
+  egl: true,
   tools: { npm: true, cxx: true, cmake: true, make: true, colcon: true },
   absentRosPackages: [],
 };
@@ -32,7 +33,8 @@ test.each([
 test('everything that is missing is named at once, in one install line without repetition', () => {
   const text = describeMissing({
     node: '18.1.0',
-    python: { executable: 'x', venv: false, headers: false, egl: false },
+    python: { executable: 'x', venv: false, headers: false },
+    egl: false,
     tools: { npm: true, cxx: false, cmake: false, make: false, colcon: true },
   });
   for (const word of ['Node.js', '18.1.0', 'C++ compiler', 'CMake', 'make', 'ensurepip', 'Python.h', 'EGL']) {
@@ -44,9 +46,9 @@ test('everything that is missing is named at once, in one install line without r
 });
 
 test('without Python 3.11 all its packages are named, and the way with an installed ROS 2', () => {
-  const text = describeMissing({ python: undefined });
+  const text = describeMissing({ python: undefined, egl: false });
   expect(text).toContain('or source an installed ROS 2');
-  expect(text).toContain('apt-get install -y python3.11 python3.11-venv python3.11-dev');
+  expect(text).toContain('apt-get install -y python3.11 python3.11-venv python3.11-dev libegl1');
 });
 
 test('the wheels need x86-64 and glibc 2.28; a sourced ROS 2 does not', () => {
