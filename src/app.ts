@@ -77,9 +77,10 @@ async function serve(
   const oxygen = new OxygenNode({ rcl, node, robot, parameters, engine, preprocessing, drops, log, nowMs });
   try {
     oxygen.configure();
+    const started = engine.start();
     oxygen.activate();
     node.spin();
-    await Promise.race([engine.start(), stop.wanted]);
+    await Promise.race([started, stop.wanted]);
     return await stop.wanted;
   } finally {
     oxygen.deactivate();

@@ -18,16 +18,9 @@ import type { Preprocessing } from './frames';
 import { Ingest } from './ingest';
 import { Instruction } from './instruction';
 import type { MessageOrigin } from './instruction';
-import { LanguageDesk } from './language';
+import { LanguageService } from './language-service';
 import { LoopWatch, loopLine } from './loop-delay';
-import type { LanguageRequestMessage } from './messages';
-import {
-  actionChunkMessage,
-  finishMessage,
-  multiArrayMessage,
-  refusalMessage,
-  tokenMessage,
-} from './outputs';
+import { actionChunkMessage, multiArrayMessage } from './outputs';
 import { engineTunables } from './params';
 import type { NodeParameters } from './params';
 import type { Rcl, RclNode, RclTimer } from './rcl';
@@ -50,16 +43,15 @@ export interface NodeDeps {
 
 const CAPTION_HZ = 10;
 const LOOP_REPORT_MS = 10_000;
-const MAX_REQUEST_ID = 60;
 
 export class OxygenNode {
   readonly #deps: NodeDeps;
   readonly #control: Control;
   readonly #ingest: Ingest;
   readonly #pull: FramePull;
-  readonly #desk: LanguageDesk;
+  readonly #language: LanguageService;
   readonly #board: StatusBoard;
-  readonly #watch: LoopWatch;
+  #watch: LoopWatch | null = null;
   readonly #instruction = new Instruction();
   #publishers: Publishers | null = null;
   #engineEvents: Subscription | null = null;
@@ -68,7 +60,6 @@ export class OxygenNode {
   #engineUp = false;
   #stopping = false;
   #ticks = 0;
-  #captionShown = '';
   #troubledTopic: string | null = null;
   #loopReportMs: number;
 
@@ -88,9 +79,14 @@ export class OxygenNode {
       drop: (code, message, topic) => drops.drop(code, message, topic),
       sent: () => this.#board.frame(),
     });
-    this.#desk = new LanguageDesk(parameters.maxTokens);
+    this.#language = new LanguageService({
+      maxTokens: parameters.maxTokens,
+      drops,
+      send: message => this.#engineUp && deps.engine.send(message),
+      publishToken: message => this.#publishers?.tokens.publish(message),
+      publishCaption: text => this.#publishers?.caption.publish({ data: text }),
+    });
     this.#board = new StatusBoard(nowMs());
-    this.#watch = new LoopWatch(1000 / parameters.actionRateHz);
     this.#loopReportMs = nowMs();
   }
 
@@ -110,8 +106,8 @@ export class OxygenNode {
           this.#pull.offer();
         }),
       instruction: (text, origin) => this.#checked('instruction', () => this.#onInstruction(text, origin)),
-      languageRequest: message => this.#onLanguageRequest(message),
-      cancelRequest: id => this.#onCancel(id),
+      languageRequest: message => this.#language.request(message),
+      cancelRequest: id => this.#language.cancel(id),
       reset: () => this.#onReset(),
     });
     watchParameters(rcl, node, values => engine.send({ type: 'tunables', tunables: engineTunables(values) }));
@@ -127,6 +123,7 @@ export class OxygenNode {
     const every = (hz: number, call: () => void): RclTimer =>
       node.createTimer(BigInt(Math.round(1e9 / hz)), call, steady);
     this.#stopping = false;
+    this.#watch = new LoopWatch(1000 / parameters.actionRateHz);
     this.#timers = [
       every(parameters.actionRateHz, () => this.#tick()),
       every(parameters.statusRateHz, () => this.#onStatusTimer()),
@@ -143,23 +140,23 @@ export class OxygenNode {
     const safe = this.#control.lastSafe();
     if (safe !== null) this.#publishers.action.publish(multiArrayMessage(safe));
     this.#publishStatus();
-    this.#deps.log.info(loopLine(this.#watch.report()));
+    this.#reportLoop();
+    this.#watch?.stop();
   }
 
   cleanup(): void {
     this.#engineEvents?.unsubscribe();
     this.#engineEvents = null;
     this.#publishers = null;
-    this.#watch.stop();
   }
 
   #tick(): void {
     const { parameters, drops, robot } = this.#deps;
     if (this.#stopping || this.#publishers === null) return;
-    this.#watch.tick(this.#deps.nowMs());
+    this.#watch?.tick(this.#deps.nowMs());
     this.#ticks += 1;
     if (this.#ticks % Math.max(1, Math.round(parameters.actionRateHz / CAPTION_HZ)) === 0)
-      this.#showCaption();
+      this.#language.showCaption();
     const measured = this.#control.mode === 'off' ? this.#ingest.measured() : null;
     const tick = this.#control.tick(this.#nowNs(), measured);
     if (tick.kind === 'jump') {
@@ -198,17 +195,12 @@ export class OxygenNode {
       case 'chunk':
         return this.#onChunk(event.chunk);
       case 'token':
-        this.#desk.append(event.id, event.text);
         this.#board.token();
-        this.#publishers?.tokens.publish(tokenMessage(event));
-        return;
+        return this.#language.token(event);
       case 'done':
-        this.#desk.append(event.id, event.text);
-        this.#desk.close(event.id);
         this.#board.finished();
-        this.#noteEnd(event);
-        this.#publishers?.tokens.publish(finishMessage(event));
-        return;
+        // That the end of the node ends its requests is no news.
+        return this.#language.done(this.#stopping ? { ...event, error: null } : event);
       case 'stats':
         return this.#board.stats(event.stats);
       case 'drop':
@@ -216,16 +208,6 @@ export class OxygenNode {
       default:
         return;
     }
-  }
-
-  /** Why a request got no (full) text: refused ones are drops, the others only worth a warning. */
-  #noteEnd({ id, reason, error }: Extract<EngineEvent, { type: 'done' }>): void {
-    if (error === null || this.#stopping) return;
-    const refused = reason === 'rejected' || reason === 'dropped';
-    this.#deps.drops[refused ? 'drop' : 'warn'](
-      error.code,
-      `language_request ${id} ${reason}: ${error.message}`,
-    );
   }
 
   #onChunk(chunk: ActionChunk): void {
@@ -266,29 +248,6 @@ export class OxygenNode {
     this.#pull.offer();
   }
 
-  #onLanguageRequest(message: LanguageRequestMessage): void {
-    const { drops, engine } = this.#deps;
-    const admission = this.#desk.admit(message);
-    if (!admission.admitted) {
-      drops.drop(admission.code, admission.message);
-      if (admission.announce) this.#publishers?.tokens.publish(refusalMessage(admission.id, 'rejected'));
-      return;
-    }
-    const { request } = admission;
-    if (this.#engineUp && engine.send({ type: 'request', request })) return;
-    this.#desk.close(request.id);
-    drops.drop('ENGINE_DOWN', `language_request ${request.id}: the engine is not running`);
-    this.#publishers?.tokens.publish(refusalMessage(request.id, 'failed'));
-  }
-
-  #onCancel(id: string): void {
-    if (this.#desk.isOpen(id)) this.#deps.engine.send({ type: 'cancel', id });
-    else {
-      const shown = id.slice(0, MAX_REQUEST_ID);
-      this.#deps.drops.drop('REQUEST_UNKNOWN', `cancel_request: no unfinished request has the id '${shown}'`);
-    }
-  }
-
   #onReset(): string {
     this.#beginAnew();
     this.#deps.log.info('reset');
@@ -305,7 +264,7 @@ export class OxygenNode {
   }
 
   #onStatusTimer(): void {
-    const { drops, log, nowMs } = this.#deps;
+    const { drops, nowMs } = this.#deps;
     const problem = this.#engineUp ? this.#ingest.problem(nowMs()) : null;
     if (problem !== null) drops.warn('INPUT_MISSING', problem.message, problem.topic);
     if (this.#troubledTopic !== null && problem?.topic !== this.#troubledTopic) {
@@ -315,7 +274,11 @@ export class OxygenNode {
     this.#publishStatus();
     if (nowMs() - this.#loopReportMs < LOOP_REPORT_MS) return;
     this.#loopReportMs = nowMs();
-    log.info(loopLine(this.#watch.report()));
+    this.#reportLoop();
+  }
+
+  #reportLoop(): void {
+    if (this.#watch) this.#deps.log.info(loopLine(this.#watch.report()));
   }
 
   #publishStatus(): void {
@@ -332,13 +295,6 @@ export class OxygenNode {
       lastError: drops.lastError,
     });
     this.#publishers?.status.publish(message);
-  }
-
-  #showCaption(): void {
-    const caption = this.#desk.caption();
-    if (caption === this.#captionShown) return;
-    this.#captionShown = caption;
-    this.#publishers?.caption.publish({ data: caption });
   }
 
   #nowNs(): bigint {
