@@ -16,7 +16,17 @@ const SOURCES = [
   'config',
   'bin',
   'scripts/install-app.mjs',
+  'scripts/setup/app-files.mjs',
 ];
+
+/** CMake's cache holds the paths of the ROS 2 and of the folder that it was made with. */
+const dropForeignBuild = origin => {
+  const file = at('build/origin.txt');
+  if (fs.existsSync(file) && fs.readFileSync(file, 'utf8') === origin) return;
+  for (const folder of ['build', 'install']) fs.rmSync(at(folder), { recursive: true, force: true });
+  fs.mkdirSync(at('build'));
+  fs.writeFileSync(file, origin);
+};
 
 export const colcon = {
   name: 'colcon build',
@@ -28,6 +38,7 @@ export const colcon = {
   run: async ({ env, onLine }) => {
     const ros = rosEnv(env);
     const wheels = rosKind(env) === 'wheels';
+    dropForeignBuild(`${rosName(env)}\n${ros.AMENT_PREFIX_PATH}\n${ROOT}`);
     await run(
       'colcon',
       [
