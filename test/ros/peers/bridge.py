@@ -17,6 +17,7 @@ import threading
 import time
 
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -151,18 +152,23 @@ class Bridge(Node):
 def main():
     rclpy.init()
     node = Bridge()
+    # An executor of its own: rclpy.spin_once would build a new wait set for every event.
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
     commands = queue.Queue()
 
     def read():
         for line in sys.stdin:
             commands.put(json.loads(line))
+            executor.wake()
         commands.put(None)
+        executor.wake()
 
     threading.Thread(target=read, daemon=True).start()
-    node.create_timer(0.02, node.look)
+    node.create_timer(0.05, node.look)
     emit(event="ready")
     while True:
-        rclpy.spin_once(node, timeout_sec=0.005)
+        executor.spin_once(timeout_sec=0.1)
         while not commands.empty():
             command = commands.get()
             if command is None:
