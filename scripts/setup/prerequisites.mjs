@@ -8,6 +8,9 @@ import { rosKind, rosName } from './ros-env.mjs';
 /** The wheels of ROS 2 exist for this Python only. */
 export const WHEELS_PYTHON = 'python3.11';
 
+/** MuJoCo and the other packages of requirements-demo.txt have wheels from this Python on. */
+const SIMULATOR_PYTHON = '3.11';
+
 const ROS_PACKAGES = [
   'rosidl_default_generators',
   'rclpy',
@@ -29,6 +32,7 @@ def lib(*names):
     return False
 print(json.dumps({
     'executable': getattr(sys, '_base_executable', sys.executable),
+    'version': '%d.%d' % sys.version_info[:2],
     'venv': all(importlib.util.find_spec(m) for m in ('venv', 'ensurepip')),
     'headers': os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')),
     'egl': lib('libEGL.so.1') and lib('libOpenGL.so.0', 'libGL.so.1'),
@@ -99,6 +103,10 @@ const pythonItems = ({ sourced, python }) => {
     return [{ what: `Python: command ${name}${hint}`, packages }];
   }
   return [
+    !atLeast(python.version, SIMULATOR_PYTHON) && {
+      what: `Python ${SIMULATOR_PYTHON} or newer for the simulated robot (this ROS 2 has ${python.version})`,
+      cure: 'use ROS 2 Jazzy or newer for the demo and the tests; the node alone builds here with colcon build',
+    },
     !python.venv && { what: `the modules venv and ensurepip of ${name}`, packages: [`${name}-venv`] },
     !python.headers && { what: `the header Python.h of ${name}`, packages: [`${name}-dev`] },
   ].filter(Boolean);

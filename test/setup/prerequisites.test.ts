@@ -6,7 +6,7 @@ const complete = {
   nodeRange: '>=20.20.2 <23',
   platform: 'linux-x64',
   glibc: '2.36',
-  python: { executable: '/usr/bin/python3.11', venv: true, headers: true },
+  python: { executable: '/usr/bin/python3.11', version: '3.11', venv: true, headers: true },
   egl: true,
   tools: { npm: true, cxx: true, cmake: true, make: true, colcon: true },
   absentRosPackages: [],
@@ -33,7 +33,7 @@ test.each([
 test('everything that is missing is named at once, in one install line without repetition', () => {
   const text = describeMissing({
     node: '18.1.0',
-    python: { executable: 'x', venv: false, headers: false },
+    python: { executable: 'x', version: '3.11', venv: false, headers: false },
     egl: false,
     tools: { npm: true, cxx: false, cmake: false, make: false, colcon: true },
   });
@@ -60,4 +60,11 @@ test('the wheels need x86-64 and glibc 2.28; a sourced ROS 2 does not', () => {
 test('packages that a sourced ROS 2 lacks are named as Debian packages of that distribution', () => {
   const text = describeMissing({ sourced: true, distro: 'humble', absentRosPackages: ['trajectory_msgs'] });
   expect(text).toContain('apt-get install -y ros-humble-trajectory-msgs');
+});
+
+test('the Python of an old ROS 2 has no simulator; the way out is named', () => {
+  const python = { ...complete.python, version: '3.10' };
+  const text = describeMissing({ sourced: true, distro: 'humble', python });
+  expect(text).toContain('this ROS 2 has 3.10');
+  expect(text).toContain('the node alone builds here with colcon build');
 });
