@@ -23,8 +23,16 @@ const ENGINE_STOP_MS = 3500;
 
 const nowMs = (): number => performance.now();
 
-/** Runs the node until SIGINT or SIGTERM. `argv`: arguments after `oxygen node`, e.g. `--ros-args …`. Exit code. */
-export async function runNode(argv: string[]): Promise<number> {
+/** Runs the node until SIGINT or SIGTERM, then ends the process. `argv`: arguments after `oxygen node`. */
+export async function runNode(argv: string[]): Promise<never> {
+  const code = await run(argv);
+  // Not by running dry: Node would take its signal handlers away first, and a second signal in that moment
+  // would kill the process.
+  process.exit(code);
+}
+
+/** Everything but the exit. Returns the exit code. */
+async function run(argv: string[]): Promise<number> {
   const stop = stopSignal();
   let rcl: Rcl;
   try {
