@@ -15,7 +15,19 @@ const zone = (files, paths, groups, message) => ({
 });
 
 module.exports = tseslint.config(
-  { ignores: ['dist/', 'build/', 'install/', 'log/', '.venv/', '.setup/', 'engines/', 'test/data/', 'test/.tmp/'] },
+  {
+    ignores: [
+      'dist/',
+      'build/',
+      'install/',
+      'log/',
+      '.venv/',
+      '.setup/',
+      'engines/',
+      'test/data/',
+      'test/.tmp/',
+    ],
+  },
   {
     files: ['src/**/*.ts', 'test/**/*.ts'],
     extends: [...tseslint.configs.recommended],
@@ -37,9 +49,7 @@ module.exports = tseslint.config(
       'no-restricted-imports': [
         'error',
         {
-          patterns: [
-            { regex: '^(?!rxjs($|/)|\\./)', message: 'core/ imports rxjs and core/ only.' },
-          ],
+          patterns: [{ regex: '^(?!rxjs($|/)|\\./)', message: 'core/ imports rxjs and core/ only.' }],
         },
       ],
       'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'performance'],
@@ -49,8 +59,23 @@ module.exports = tseslint.config(
       ],
     },
   },
-  zone(['src/model/**/*.ts', 'src/policies/**/*.ts'], ['rclnodejs', 'onnxruntime-node'], ['**/ros/**', '**/engine/**', '**/builder/**'], 'model/ and policies/ know core/ only.'),
-  zone(['src/builder/**/*.ts'], native, ['**/ros/**', '**/engine/**'], 'builder/ writes files; it runs nothing.'),
-  zone(['src/engine/**/*.ts'], ['rclnodejs', 'sharp'], ['**/ros/**', '**/builder/**'], 'engine/ knows ONNX Runtime, not ROS.'),
+  zone(
+    ['src/model/**/*.ts', 'src/policies/**/*.ts'],
+    ['rclnodejs', 'onnxruntime-node'],
+    ['**/ros/**', '**/engine/**', '**/builder/**'],
+    'model/ and policies/ know core/ only.',
+  ),
+  zone(
+    ['src/builder/**/*.ts'],
+    native,
+    ['**/ros/**', '**/engine/**'],
+    'builder/ writes files; it runs nothing.',
+  ),
+  zone(
+    ['src/engine/**/*.ts'],
+    ['rclnodejs', 'sharp'],
+    ['**/ros/**', '**/builder/**'],
+    'engine/ knows ONNX Runtime, not ROS.',
+  ),
   zone(['src/ros/**/*.ts'], ['onnxruntime-node', 'sharp'], ['**/builder/**'], 'ros/ never runs the model.'),
 );

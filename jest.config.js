@@ -4,7 +4,19 @@ module.exports = {
   transform: {
     '^.+\\.ts$': [
       'ts-jest',
-      { tsconfig: { module: 'CommonJS', moduleResolution: 'Node10', ignoreDeprecations: '6.0', isolatedModules: true, esModuleInterop: true, target: 'ES2022', allowJs: true, verbatimModuleSyntax: false }, diagnostics: false },
+      {
+        tsconfig: {
+          module: 'CommonJS',
+          moduleResolution: 'Node10',
+          ignoreDeprecations: '6.0',
+          isolatedModules: true,
+          esModuleInterop: true,
+          target: 'ES2022',
+          allowJs: true,
+          verbatimModuleSyntax: false,
+        },
+        diagnostics: false,
+      },
     ],
   },
   testMatch: ['**/*.test.ts'],

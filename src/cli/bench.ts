@@ -55,7 +55,10 @@ export async function runBench(args: string[]): Promise<number> {
         tokens_per_s: r.tokensPerSecond,
         batch_mean: r.batchMean,
       };
-      writeFileSync(o.json, `${JSON.stringify({ threads, workload, modes: { [mode]: figures } }, null, 1)}\n`);
+      writeFileSync(
+        o.json,
+        `${JSON.stringify({ threads, workload, modes: { [mode]: figures } }, null, 1)}\n`,
+      );
     }
     if (r.failures.length > 0)
       throw new OxygenError('RUN_FAILED', `${r.failures.length} runs failed: ${r.failures[0]}`);
