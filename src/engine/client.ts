@@ -111,7 +111,7 @@ class ForkedEngine implements EngineClient {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#child = child;
-    child.on('message', message => this.#onMessage(message as FromEngine));
+    child.on('message', messages => (messages as FromEngine[]).forEach(m => this.#onMessage(m)));
     child.on('exit', (code, signal) => this.#onExit(code, signal));
     child.on('error', error => this.#log(`engine process: ${error.message}`));
     child.send({ type: 'configure', options: this.#options } satisfies ToEngine);

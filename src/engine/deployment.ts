@@ -3,7 +3,7 @@ import { OxygenError } from '../core/errors';
 import { KvCache } from '../core/kv-cache';
 import { Scheduler } from '../core/scheduler';
 import type { ModelSessions } from './model-sessions';
-import { OnnxExecutor, type ExecutorOptions } from './onnx-executor';
+import { OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
 
 export interface DeploymentOptions extends ExecutorOptions {
   /** Cameras of this robot; fewer than the model's make the cache smaller. */
@@ -24,7 +24,11 @@ export interface Deployment {
 }
 
 /** Throws CONFIG_INVALID when a row would be longer than the engine's rotary tables. */
-export function deploy(sessions: ModelSessions, o: DeploymentOptions): Deployment {
+export function deploy(
+  sessions: ModelSessions,
+  o: DeploymentOptions,
+  monitor: RunMonitor | null = null,
+): Deployment {
   const { model, maxPositions } = sessions.manifest;
   const maxPrefixLength = o.cameras * sessions.imageTokens + model.maxPromptTokens;
   const capacity = KvCache.need(maxPrefixLength, o.maxSeedTokens, o.maxTokens);
@@ -37,7 +41,7 @@ export function deploy(sessions: ModelSessions, o: DeploymentOptions): Deploymen
   }
   const { layers, headDim } = model.language;
   const cache = new KvCache({ layers, headDim, maxRequests: o.maxRequests, capacity });
-  const scheduler = new Scheduler(new OnnxExecutor(sessions, o), cache, performance, {
+  const scheduler = new Scheduler(new OnnxExecutor(sessions, o, monitor), cache, performance, {
     ...o,
     maxPrefixLength,
   });

@@ -1,4 +1,4 @@
-/** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `send` function. */
+/** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `post` function. */
 import { readFileSync } from 'node:fs';
 import { finalize } from 'rxjs';
 import { describeError, OxygenError, toOxygenError } from '../core/errors';
@@ -31,17 +31,18 @@ interface Running extends Deployment {
 }
 
 export class EngineHost {
-  readonly #send: (message: FromEngine) => void;
+  readonly #post: (messages: readonly FromEngine[]) => void;
+  readonly #outbox: FromEngine[] = [];
   readonly #texts = new Map<string, TextStream>();
   readonly #stageMs: Partial<Record<RunKind, number>> = {};
-  #costs = new RunCosts(null);
+  #costs = new RunCosts(null, 0);
   #running: Running | null = null;
   #epoch = 0;
   #stopped: (() => void) | null = null;
   readonly #heartbeat = setInterval(() => this.#send({ type: 'alive' }), ALIVE_EVERY_MS);
 
-  constructor(send: (message: FromEngine) => void) {
-    this.#send = send;
+  constructor(post: (messages: readonly FromEngine[]) => void) {
+    this.#post = post;
   }
 
   /** Resolves when the engine has stopped and everything is released. Rejects when it cannot be loaded. */
@@ -84,6 +85,19 @@ export class EngineHost {
     }
   }
 
+  /**
+   * A message to another process costs more than a small run, so what one step says goes out together: before the next
+   * run begins, because that blocks this thread, or when the thread is free.
+   */
+  #send(message: FromEngine): void {
+    if (this.#outbox.push(message) === 1) setImmediate(() => this.#flush());
+    if (message.type === 'begin') this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#outbox.length > 0) this.#post(this.#outbox.splice(0));
+  }
+
   async #load(options: EngineOptions): Promise<Running> {
     const start = performance.now();
     this.#send({ type: 'begin', run: 'load', expectedMs: LOAD_EXPECTED_MS });
@@ -91,16 +105,20 @@ export class EngineHost {
       begin: (run: RunKind) => this.#send({ type: 'begin', run, expectedMs: this.#costs.expected(run) }),
       end: (run: RunKind, ms: number) => this.#onRunEnd(run, ms),
     };
-    const sessions = await ModelSessions.load(options.engineDir, options.threads, monitor);
+    const sessions = await ModelSessions.load(options.engineDir, options.threads);
     try {
-      this.#costs = new RunCosts(sessions.manifest.costs);
+      this.#costs = new RunCosts(sessions.manifest.costs, options.denoiseSteps);
       const io = new PolicyIo(options.engineDir, sessions.manifest);
-      const deployment = deploy(sessions, {
-        ...options,
-        ...options.tunables,
-        cameras: options.cameras.length,
-        stopIds: [sessions.manifest.special.end],
-      });
+      const deployment = deploy(
+        sessions,
+        {
+          ...options,
+          ...options.tunables,
+          cameras: options.cameras.length,
+          stopIds: [sessions.manifest.special.end],
+        },
+        monitor,
+      );
       const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions);
       await warmUp(sessions, options.cameras.length, options.maxRequests);
       this.#send({ type: 'end', run: 'load', ms: performance.now() - start });

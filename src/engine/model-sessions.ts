@@ -7,18 +7,11 @@ import { imageTokens } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
-import type { RunKind } from './protocol';
 
 /** KV feeds and the last-layer views rely on behaviour that later versions change. */
 const ORT_VERSION = '1.30.0';
 /** Masked scores become exactly zero after the softmax. */
 const MASKED = -1e30;
-
-/** Told of every run before and after; the engine process reports it to the node's watchdog. */
-export interface RunMonitor {
-  begin(run: RunKind): void;
-  end(run: RunKind, ms: number): void;
-}
 
 export interface LanguageFeeds {
   readonly batch: number;
@@ -51,15 +44,9 @@ export class ModelSessions {
   readonly #vision: ort.InferenceSession;
   readonly #language: ort.InferenceSession;
   readonly #expert: ort.InferenceSession;
-  readonly #monitor: RunMonitor | null;
   readonly #modulations = new Map<number, readonly Float32Array[]>();
 
-  private constructor(
-    manifest: Manifest,
-    host: HostTensors,
-    sessions: readonly ort.InferenceSession[],
-    monitor: RunMonitor | null,
-  ) {
+  private constructor(manifest: Manifest, host: HostTensors, sessions: readonly ort.InferenceSession[]) {
     this.manifest = manifest;
     this.host = host;
     [this.#vision, this.#language, this.#expert] = sessions as [
@@ -67,11 +54,10 @@ export class ModelSessions {
       ort.InferenceSession,
       ort.InferenceSession,
     ];
-    this.#monitor = monitor;
   }
 
   /** Loads by path, so external weights are found from any working directory. Throws ENGINE_* or RUNTIME_VERSION. */
-  static async load(dir: string, threads: number, monitor: RunMonitor | null = null): Promise<ModelSessions> {
+  static async load(dir: string, threads: number): Promise<ModelSessions> {
     const version = ort.env.versions.node;
     if (version !== ORT_VERSION) {
       throw new OxygenError(
@@ -99,7 +85,7 @@ export class ModelSessions {
         throw new OxygenError('ENGINE_INVALID', `${path} cannot be loaded: ${String(cause)}`, { cause });
       }
     }
-    return new ModelSessions(manifest, new HostTensors(dir, manifest), sessions, monitor);
+    return new ModelSessions(manifest, new HostTensors(dir, manifest), sessions);
   }
 
   async release(): Promise<void> {
@@ -111,14 +97,11 @@ export class ModelSessions {
   async vision(images: Uint8Array, cameras: number): Promise<Float32Array> {
     const { imageHeight, imageWidth } = this.manifest.model.vision;
     const tensor = new ort.Tensor('uint8', images, [cameras, imageHeight, imageWidth, 3]);
-    const { image_tokens: tokens } = await this.#run('vision', this.#vision, { images: tensor }, [
-      'image_tokens',
-    ]);
+    const { image_tokens: tokens } = await run('vision', this.#vision, { images: tensor }, ['image_tokens']);
     return floats(tokens);
   }
 
-  /** One run of the language graph; `kind` only names it for the monitor. */
-  async language(kind: RunKind, f: LanguageFeeds): Promise<LanguageResult> {
+  async language(f: LanguageFeeds): Promise<LanguageResult> {
     const { layers, headDim, width } = this.manifest.model.language;
     const { batch, tokens } = f;
     const positions = f.past?.positions ?? 0;
@@ -140,7 +123,7 @@ export class ModelSessions {
       fetches.push(`new_k_${i}`, `new_v_${i}`);
     }
     if (f.fullLogits) fetches.push('logits');
-    const out = await this.#run(kind, this.#language, feeds, fetches);
+    const out = await run('language', this.#language, feeds, fetches);
     const layer = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
     return {
       kv: { k: layer('new_k'), v: layer('new_v') },
@@ -175,7 +158,7 @@ export class ModelSessions {
         headDim,
       ]);
     }
-    const { v_t: v } = await this.#run('denoise', this.#expert, feeds, ['v_t']);
+    const { v_t: v } = await run('denoise', this.#expert, feeds, ['v_t']);
     return floats(v);
   }
 
@@ -205,26 +188,19 @@ export class ModelSessions {
       logSumExp: sums[b] as number,
     }));
   }
+}
 
-  async #run(
-    kind: RunKind,
-    session: ort.InferenceSession,
-    feeds: Record<string, ort.Tensor>,
-    fetches: string[],
-  ): Promise<ort.InferenceSession.ReturnType> {
-    this.#monitor?.begin(kind);
-    const start = performance.now();
-    try {
-      return await session.run(feeds, fetches);
-    } catch (cause) {
-      throw new OxygenError(
-        'RUN_FAILED',
-        `${kind} failed: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { cause },
-      );
-    } finally {
-      this.#monitor?.end(kind, performance.now() - start);
-    }
+async function run(
+  graph: string,
+  session: ort.InferenceSession,
+  feeds: Record<string, ort.Tensor>,
+  fetches: string[],
+): Promise<ort.InferenceSession.ReturnType> {
+  try {
+    return await session.run(feeds, fetches);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new OxygenError('RUN_FAILED', `the ${graph} graph failed: ${message}`, { cause });
   }
 }
 

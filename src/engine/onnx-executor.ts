@@ -5,6 +5,7 @@ import { frameNoise } from '../core/noise';
 import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core/ports';
 import type { Frame } from '../core/types';
 import type { LanguageResult, ModelSessions } from './model-sessions';
+import type { RunKind } from './protocol';
 
 export interface ExecutorOptions {
   readonly attention: 'bidirectional' | 'causal';
@@ -13,13 +14,21 @@ export interface ExecutorOptions {
   readonly seed: bigint;
 }
 
+/** Told of every run before and after; the engine process reports it to the node's watchdog. */
+export interface RunMonitor {
+  begin(run: RunKind): void;
+  end(run: RunKind, ms: number): void;
+}
+
 export class OnnxExecutor implements Executor {
   readonly #sessions: ModelSessions;
   readonly #options: ExecutorOptions;
+  readonly #monitor: RunMonitor | null;
 
-  constructor(sessions: ModelSessions, options: ExecutorOptions) {
+  constructor(sessions: ModelSessions, options: ExecutorOptions, monitor: RunMonitor | null = null) {
     this.#sessions = sessions;
     this.#options = options;
+    this.#monitor = monitor;
     sessions.modulations(options.denoiseSteps);
   }
 
@@ -30,13 +39,14 @@ export class OnnxExecutor implements Executor {
   denoise(frame: Frame, prefix: KvView): Observable<Float32Array> {
     const { horizon, actionDim } = this.#sessions.manifest.model;
     const noise = frame.noise ?? frameNoise(this.#options.seed, frame.stampNs, horizon * actionDim);
-    return defer(() => from(denoise(this.#sessions, noise, this.#options.denoiseSteps, prefix)));
+    return this.#watched('denoise', () => denoise(this.#sessions, noise, this.#options.denoiseSteps, prefix));
   }
 
   seed(ids: readonly number[], past: KvView): Observable<{ kv: NewKv; next: Candidates }> {
-    return defer(() =>
-      from(runSeed(this.#sessions, ids, past).then(({ kv, next }) => ({ kv, next: first(next) }))),
-    );
+    return this.#watched('seed', async () => {
+      const { kv, next } = await runSeed(this.#sessions, ids, past);
+      return { kv, next: first(next) };
+    });
   }
 
   decode(
@@ -44,17 +54,35 @@ export class OnnxExecutor implements Executor {
     lengths: readonly number[],
     past: KvView,
   ): Observable<{ kv: NewKv; next: readonly Candidates[] }> {
-    return defer(() => from(runDecode(this.#sessions, tokens, lengths, past)));
+    return this.#watched('decode', () => runDecode(this.#sessions, tokens, lengths, past));
   }
 
   async #prefill(frame: Frame): Promise<PrefillResult> {
     const causal = this.#options.attention === 'causal';
-    const { kv, next, length } = await runPrefill(this.#sessions, frame, causal);
+    const images = await this.#watch('vision', () =>
+      this.#sessions.vision(frame.images, frame.cameras.length),
+    );
+    const run = () => runPrefix(this.#sessions, images, frame.promptIds, causal);
+    const { kv, next, length } = await this.#watch('prefill', run);
     return { kv, length, next: first(next) };
+  }
+
+  #watched<T>(kind: RunKind, run: () => Promise<T>): Observable<T> {
+    return defer(() => from(this.#watch(kind, run)));
+  }
+
+  async #watch<T>(kind: RunKind, run: () => Promise<T>): Promise<T> {
+    this.#monitor?.begin(kind);
+    const start = performance.now();
+    try {
+      return await run();
+    } finally {
+      this.#monitor?.end(kind, performance.now() - start);
+    }
   }
 }
 
-/** Vision, then the root prefix: image tokens of the present cameras and the prompt; `causal` concerns the prompt only. */
+/** Vision, then the root prefix. */
 export async function runPrefill(
   sessions: ModelSessions,
   frame: Pick<Frame, 'cameras' | 'images' | 'promptIds'>,
@@ -62,13 +90,24 @@ export async function runPrefill(
   fullLogits = false,
 ): Promise<LanguageResult & { readonly length: number }> {
   const images = await sessions.vision(frame.images, frame.cameras.length);
-  const prompt = sessions.host.embed(frame.promptIds);
+  return runPrefix(sessions, images, frame.promptIds, causal, fullLogits);
+}
+
+/** The root prefix: image tokens [n·width] of the present cameras and the prompt; `causal` concerns the prompt only. */
+async function runPrefix(
+  sessions: ModelSessions,
+  images: Float32Array,
+  promptIds: readonly number[],
+  causal: boolean,
+  fullLogits = false,
+): Promise<LanguageResult & { readonly length: number }> {
+  const prompt = sessions.host.embed(promptIds);
   const x = new Float32Array(images.length + prompt.length);
   x.set(images);
   x.set(prompt, images.length);
   const imageLength = images.length / sessions.manifest.model.language.width;
-  const length = imageLength + frame.promptIds.length;
-  const result = await sessions.language('prefill', {
+  const length = imageLength + promptIds.length;
+  const result = await sessions.language({
     batch: 1,
     tokens: length,
     x,
@@ -89,7 +128,7 @@ export function runSeed(
   past: KvView,
   fullLogits = false,
 ): Promise<LanguageResult> {
-  return sessions.language('seed', {
+  return sessions.language({
     batch: 1,
     tokens: ids.length,
     x: sessions.host.embed(ids),
@@ -110,7 +149,7 @@ export function runDecode(
   past: KvView,
   fullLogits = false,
 ): Promise<LanguageResult> {
-  return sessions.language('decode', {
+  return sessions.language({
     batch: tokens.length,
     tokens: 1,
     x: sessions.host.embed(tokens),

@@ -4,8 +4,8 @@ import { toOxygenError } from '../core/errors';
 import { EngineHost } from './host';
 import type { FromEngine, ToEngine } from './protocol';
 
-const send = (message: FromEngine): void => {
-  if (process.connected) process.send?.(message);
+const post = (messages: readonly FromEngine[]): void => {
+  if (process.connected) process.send?.(messages);
 };
 
 // The node's timer and the camera driver come first; the engine loses nothing noticeable by being nice.
@@ -13,21 +13,20 @@ setPriority(constants.priority.PRIORITY_LOW > 10 ? 10 : constants.priority.PRIOR
 // A terminal's Ctrl-C reaches the whole process group; the node says when the engine stops.
 process.on('SIGINT', () => undefined);
 
-const host = new EngineHost(send);
+const host = new EngineHost(post);
 let started = false;
 
 process.on('message', (message: ToEngine) => {
   if (message.type !== 'configure') return host.onMessage(message);
   if (started) return;
   started = true;
-  host.run(message.options).then(
-    () => process.disconnect(),
-    (error: unknown) => {
-      const { code, message: text } = toOxygenError(error, 'ENGINE_INVALID');
-      process.exitCode = 1;
-      process.send?.({ type: 'fatal', code, message: text } satisfies FromEngine, () => process.disconnect());
-    },
-  );
+  const leave = () => process.connected && process.disconnect();
+  host.run(message.options).then(leave, (error: unknown) => {
+    const { code, message: text } = toOxygenError(error, 'ENGINE_INVALID');
+    process.exitCode = 1;
+    const fatal: FromEngine = { type: 'fatal', code, message: text };
+    if (process.connected) process.send?.([fatal], leave);
+  });
 });
 const stop = () => host.onMessage({ type: 'stop' });
 process.on('SIGTERM', stop);

@@ -1,4 +1,7 @@
-/** Messages between the ROS process and the engine process (`child_process.fork`, serialization 'advanced'). */
+/**
+ * Messages between the ROS process and the engine process (`child_process.fork`, serialization 'advanced').
+ * The engine sends them in batches, FromEngine[]; the node one by one.
+ */
 import type { ActionChunk, EndReason, Observation } from '../core/types';
 import type { ErrorCode } from '../core/errors';
 

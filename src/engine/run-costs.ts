@@ -8,12 +8,12 @@ const GAIN = 0.2;
 export class RunCosts {
   readonly #ms: Map<RunKind, number>;
 
-  constructor(costs: StageCosts | null) {
+  constructor(costs: StageCosts | null, denoiseSteps: number) {
     const decode = Math.max(0, ...Object.values(costs?.decode ?? {}));
     this.#ms = new Map<RunKind, number>([
       ['vision', costs?.vision ?? 0],
       ['prefill', costs?.prefill ?? 0],
-      ['denoise', costs?.denoiseStep ?? 0],
+      ['denoise', (costs?.denoiseStep ?? 0) * denoiseSteps],
       ['seed', costs?.seed ?? 0],
       ['decode', decode],
     ]);

@@ -37,8 +37,6 @@ export class Watchdog {
   heard(message: FromEngine): void {
     this.#heardMs = this.#now();
     if (message.type === 'begin') {
-      // Runs inside a load belong to it.
-      if (this.#run?.kind === 'load' && message.run !== 'load') return;
       const allowed = Math.max(RUN_FACTOR * message.expectedMs, LEAST_RUN_MS);
       this.#run = { kind: message.run, deadlineMs: this.#heardMs + allowed };
     }
