@@ -9,6 +9,7 @@ import type {
   RclNode,
   RclParameter,
   RclServiceResponse,
+  RclTimerInfo,
   ServiceCallback,
   SubscriptionCallback,
 } from './rcl';
@@ -41,7 +42,7 @@ export function createGuardedNode(
 
     override createTimer(
       periodNs: bigint,
-      callback: () => void,
+      callback: (info?: RclTimerInfo) => void,
       ...rest: [clock?: object]
     ): ReturnType<RclNode['createTimer']> {
       return super.createTimer(periodNs, guarded('timer', callback), ...rest);

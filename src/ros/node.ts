@@ -10,6 +10,7 @@ import type { ErrorCode } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
+import { Beat } from './beat';
 import { Control } from './control';
 import { watchParameters } from './declare-parameters';
 import type { DropLog, Logger } from './drops';
@@ -56,6 +57,8 @@ export class OxygenNode {
   #publishers: Publishers | null = null;
   #engineEvents: Subscription | null = null;
   #timers: RclTimer[] = [];
+  /** Held for as long as its timers: rclnodejs does not, and a timer of a collected clock ends the process. */
+  #steady: object | null = null;
   #epoch = 0;
   #engineUp = false;
   #stopping = false;
@@ -119,14 +122,18 @@ export class OxygenNode {
   /** Starts the action stream and the status. */
   activate(): void {
     const { rcl, node, parameters } = this.#deps;
-    const steady = new rcl.Clock(rcl.ClockType.STEADY_TIME);
-    const every = (hz: number, call: () => void): RclTimer =>
-      node.createTimer(BigInt(Math.round(1e9 / hz)), call, steady);
+    const steady = (this.#steady = new rcl.Clock(rcl.ClockType.STEADY_TIME));
+    const periodNs = (hz: number): bigint => BigInt(Math.round(1e9 / hz));
+    const beat = new Beat(periodNs(parameters.actionRateHz));
     this.#stopping = false;
     this.#watch = new LoopWatch(1000 / parameters.actionRateHz);
     this.#timers = [
-      every(parameters.actionRateHz, () => this.#tick()),
-      every(parameters.statusRateHz, () => this.#onStatusTimer()),
+      node.createTimer(
+        periodNs(parameters.actionRateHz),
+        info => this.#onActionTimer(beat.ticks(info)),
+        steady,
+      ),
+      node.createTimer(periodNs(parameters.statusRateHz), () => this.#onStatusTimer(), steady),
     ];
     this.#publishStatus();
   }
@@ -137,6 +144,7 @@ export class OxygenNode {
     this.#stopping = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
+    this.#steady = null;
     const safe = this.#control.lastSafe();
     if (safe !== null) this.#publishers.action.publish(multiArrayMessage(safe));
     this.#publishStatus();
@@ -150,13 +158,19 @@ export class OxygenNode {
     this.#publishers = null;
   }
 
-  #tick(): void {
-    const { parameters, drops, robot } = this.#deps;
-    if (this.#stopping || this.#publishers === null) return;
-    this.#watch?.tick(this.#deps.nowMs());
+  #onActionTimer(ticks: number): void {
+    const { parameters, nowMs } = this.#deps;
+    if (this.#stopping) return;
+    this.#watch?.tick(nowMs());
+    for (let i = 0; i < ticks; i++) this.#tick();
     this.#ticks += 1;
     if (this.#ticks % Math.max(1, Math.round(parameters.actionRateHz / CAPTION_HZ)) === 0)
       this.#language.showCaption();
+  }
+
+  #tick(): void {
+    const { drops, robot } = this.#deps;
+    if (this.#publishers === null) return;
     const measured = this.#control.mode === 'off' ? this.#ingest.measured() : null;
     const tick = this.#control.tick(this.#nowNs(), measured);
     if (tick.kind === 'jump') {

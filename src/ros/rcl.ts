@@ -39,6 +39,13 @@ export interface SetParametersResult {
   readonly reason: string;
 }
 
+/** Not given by ROS 2 Humble. */
+export interface RclTimerInfo {
+  /** Nanoseconds of the timer's clock, on the grid of its period. */
+  readonly expectedCallTime: bigint;
+  readonly actualCallTime: bigint;
+}
+
 export interface RclNode {
   name(): string;
   namespace(): string;
@@ -53,7 +60,7 @@ export interface RclNode {
   addPreSetParametersCallback(callback: (parameters: RclParameter[]) => RclParameter[]): void;
   addOnSetParametersCallback(callback: (parameters: RclParameter[]) => SetParametersResult): void;
   addPostSetParametersCallback(callback: (parameters: RclParameter[]) => void): void;
-  createTimer(periodNs: bigint, callback: () => void, clock?: object): RclTimer;
+  createTimer(periodNs: bigint, callback: (info?: RclTimerInfo) => void, clock?: object): RclTimer;
   createPublisher(type: string, topic: string, options: object): RclPublisher;
   createSubscription(type: string, topic: string, options: object, callback: SubscriptionCallback): unknown;
   createService(type: string, name: string, options: object, callback: ServiceCallback): unknown;
