@@ -1,7 +1,7 @@
 /** The paper's basic workload through the real scheduler: a frame is always waiting, each brings one language request. */
 import { lastValueFrom, tap } from 'rxjs';
 import { fold } from './core/noise';
-import type { SchedulerEvent } from './core/scheduler';
+import type { SchedulerEvent } from './core/scheduler-io';
 import { deploy } from './engine/deployment';
 import type { ModelSessions } from './engine/model-sessions';
 

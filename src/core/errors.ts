@@ -42,7 +42,8 @@ export const ERROR_CODES = {
   INPUT_MISSING: 'an input is silent, or its stamps do not fit those of the others',
   // action
   ACTION_LIMITED: 'a command was outside the limits of the robot file and was clamped',
-  CHUNK_STALE: 'an action chunk came too late or belongs to an older instruction; it was not played',
+  CHUNK_STALE: 'an action chunk came too late and was not played',
+  CHUNK_SUPERSEDED: 'an action chunk of the instruction before was not played',
   // verification
   GOLDEN_NOT_FOUND: 'no golden numbers at that path',
   INTERNAL: 'a bug in OxyGen; please report it',

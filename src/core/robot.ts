@@ -29,8 +29,8 @@ export interface Robot {
   readonly cameras: readonly CameraInput[];
   readonly state: { readonly topic: string; readonly joints: readonly string[] };
   readonly actions: readonly ActionDim[];
-  /** `trainHz`: spacing of chunk steps; `executeSteps`: steps played before the next chunk is wanted. */
-  readonly rates: { readonly trainHz: number; readonly executeSteps: number };
+  /** `trainHz`: spacing of the steps of a chunk. */
+  readonly rates: { readonly trainHz: number };
   /** `toleranceMs`: widest span of stamps in one observation; `timeoutMs`: silence of an input worth a warning. */
   readonly sync: { readonly toleranceMs: number; readonly timeoutMs: number };
 }

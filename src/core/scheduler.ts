@@ -20,69 +20,12 @@ import {
   type SchedulerLike,
 } from 'rxjs';
 import { OxygenError, toOxygenError } from './errors';
-import { KvCache } from './kv-cache';
-import { byUrgency, planStep, type Budget, type FrameCredit, type PlanSnapshot } from './plan';
+import type { KvCache } from './kv-cache';
+import { planStep, type Budget, type FrameCredit, type PlanSnapshot } from './plan';
 import type { Candidates, Clock, Executor } from './ports';
-import { sample } from './sampler';
-import type { EndReason, Frame, LanguageRequest } from './types';
-
-export type SchedulerInput =
-  | { readonly type: 'frame'; readonly frame: Frame }
-  /** The frame asked for could not be had; the credit is free again. */
-  | { readonly type: 'frame-lost' }
-  /** Nothing newer than the last frame; a frame will follow. */
-  | { readonly type: 'no-frame' }
-  | { readonly type: 'request'; readonly request: LanguageRequest }
-  | { readonly type: 'cancel'; readonly id: string }
-  | { readonly type: 'epoch'; readonly epoch: number; readonly endAll: boolean }
-  | { readonly type: 'tunables'; readonly tokensPerFrame: number; readonly replanRateHz: number };
-
-export type SchedulerEvent =
-  | { readonly type: 'ask' }
-  | { readonly type: 'chunk'; readonly frame: Frame; readonly actions: Float32Array }
-  | {
-      readonly type: 'token';
-      readonly id: string;
-      readonly sequence: number;
-      readonly tokenId: number;
-      readonly frameStampNs: bigint;
-    }
-  | {
-      readonly type: 'done';
-      readonly id: string;
-      /** Tokens that were announced. */
-      readonly sequence: number;
-      readonly reason: EndReason;
-      readonly frameStampNs: bigint;
-      readonly error: OxygenError | null;
-    }
-  /** All that happened since the previous prefill. */
-  | {
-      readonly type: 'frame-end';
-      readonly frame: Frame;
-      readonly decodeSteps: number;
-      readonly tokens: number;
-      readonly batch: number;
-    }
-  | { readonly type: 'drop'; readonly error: OxygenError };
-
-export interface SchedulerOptions {
-  readonly tokensPerFrame: number;
-  readonly replanRateHz: number;
-  readonly maxQueue: number;
-  /** Longest root prefix of this deployment; with it a request that can never fit is known at once. */
-  readonly maxPrefixLength: number;
-  readonly stopIds: readonly number[];
-}
-
-interface Active {
-  readonly request: LanguageRequest;
-  readonly frameStampNs: bigint;
-  /** Tokens announced. */
-  tokens: number;
-  /** Announced but not yet fed. */
-  last: number;
-}
+import { finite, Requests, type Active } from './requests';
+import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from './scheduler-io';
+import type { Frame, LanguageRequest } from './types';
 
 export class Scheduler {
   readonly events$: Observable<SchedulerEvent>;
@@ -93,9 +36,7 @@ export class Scheduler {
   readonly #executor: Executor;
   readonly #cache: KvCache;
   readonly #clock: Clock;
-  readonly #options: SchedulerOptions;
-  readonly #active = new Map<string, Active>();
-  #queue: LanguageRequest[] = [];
+  readonly #requests: Requests;
   #tunables: { tokensPerFrame: number; replanRateHz: number };
   #epoch = 0;
   #credit: FrameCredit = 'none';
@@ -116,7 +57,7 @@ export class Scheduler {
     this.#executor = executor;
     this.#cache = cache;
     this.#clock = clock;
-    this.#options = options;
+    this.#requests = new Requests(cache, options, event => this.#events$.next(event));
     this.#tunables = options;
     this.events$ = this.#events$.asObservable();
     const wake$ = this.#wakeAt$.pipe(
@@ -147,7 +88,7 @@ export class Scheduler {
   }
 
   get queued(): number {
-    return this.#queue.length;
+    return this.#requests.queue.length;
   }
 
   snapshot(): PlanSnapshot {
@@ -157,8 +98,8 @@ export class Scheduler {
       owed: this.#owed,
       steps: this.#steps,
       lastPrefillMs: this.#lastPrefillMs,
-      active: Array.from(this.#active.values(), a => a.request),
-      queue: this.#queue,
+      active: this.#requests.active,
+      queue: this.#requests.queue,
       maxRequests: this.#cache.shape.maxRequests,
       hasPrefix: this.#cache.prefix !== null,
     };
@@ -171,7 +112,7 @@ export class Scheduler {
     const plan = planStep(this.snapshot(), budget);
     switch (plan.kind) {
       case 'expire':
-        this.#end(plan.id, 'deadline');
+        this.#requests.end(plan.id, 'deadline');
         return of(null);
       case 'ask':
         this.#credit = 'asked';
@@ -207,9 +148,9 @@ export class Scheduler {
         if (this.#credit === 'asked') this.#credit = 'starved';
         return;
       case 'request':
-        return this.#enqueue(input.request);
+        return this.#requests.enqueue(input.request);
       case 'cancel':
-        if (this.#isOpen(input.id)) return this.#end(input.id, 'cancelled');
+        if (this.#requests.isOpen(input.id)) return this.#requests.end(input.id, 'cancelled');
         return this.#drop(
           new OxygenError('REQUEST_UNKNOWN', `no unfinished language request ${JSON.stringify(input.id)}`),
         );
@@ -221,33 +162,6 @@ export class Scheduler {
     }
   }
 
-  #enqueue(request: LanguageRequest): void {
-    if (this.#isOpen(request.id)) {
-      this.#drop(
-        new OxygenError(
-          'REQUEST_INVALID',
-          `language request ${JSON.stringify(request.id)} is running already`,
-        ),
-      );
-      return;
-    }
-    const need = KvCache.need(this.#options.maxPrefixLength, request.seedIds.length, request.maxTokens);
-    if (need > this.#cache.shape.capacity || request.maxTokens < 1) {
-      const message = `request ${request.id} needs ${need} positions, a row has ${this.#cache.shape.capacity}`;
-      this.#announceEnd(request.id, 0, 'rejected', 0n, new OxygenError('REQUEST_NEVER_FITS', message));
-      return;
-    }
-    this.#queue.push(request);
-    if (this.#queue.length <= this.#options.maxQueue) return;
-    // The least urgent one goes; among equals the newest.
-    const least = [...this.#queue].sort(byUrgency).at(-1) as LanguageRequest;
-    const error = new OxygenError(
-      'QUEUE_FULL',
-      `the queue holds ${this.#options.maxQueue} language requests already`,
-    );
-    this.#end(least.id, 'dropped', error);
-  }
-
   #startEpoch(epoch: number, endAll: boolean): void {
     this.#epoch = epoch;
     if (this.#waiting && this.#waiting.epoch < epoch) this.#waiting = null;
@@ -257,8 +171,8 @@ export class Scheduler {
       this.#cache.dropPrefix();
       this.#steps = null;
     }
-    for (const r of this.snapshot().active.concat(this.#queue)) {
-      if (endAll || !r.keepOnInstruction) this.#end(r.id, 'superseded');
+    for (const r of [...this.#requests.active, ...this.#requests.queue]) {
+      if (endAll || !r.keepOnInstruction) this.#requests.end(r.id, 'superseded');
     }
   }
 
@@ -302,10 +216,7 @@ export class Scheduler {
   #start(request: LanguageRequest): Observable<unknown> {
     const prefix = this.#cache.prefix;
     if (!prefix) throw new OxygenError('INTERNAL', 'a request was started without a prefix');
-    this.#queue = this.#queue.filter(r => r !== request);
-    this.#cache.attach(request.id, KvCache.need(prefix.length, request.seedIds.length, request.maxTokens));
-    const active: Active = { request, frameStampNs: prefix.stampNs, tokens: 0, last: -1 };
-    this.#active.set(request.id, active);
+    const active = this.#requests.start(request, prefix);
     if (request.seedIds.length === 0) {
       this.#take(active, prefix.next);
       return of(null);
@@ -316,17 +227,17 @@ export class Scheduler {
         this.#cache.append(request.id, kv, 0, request.seedIds.length);
         this.#take(active, next);
       },
-      error => this.#end(request.id, 'failed', error),
+      error => this.#requests.end(request.id, 'failed', error),
     );
   }
 
   #decode(): Observable<unknown> {
-    const batch = this.#cache.batch();
-    const rows = batch.map(({ id }) => this.#active.get(id) as Active);
+    const rows = this.#requests.batch();
+    const lengths = this.#cache.batch().map(r => r.length);
     return this.#run(
       this.#executor.decode(
         rows.map(r => r.last),
-        batch.map(r => r.length),
+        lengths,
         this.#cache.batchView(),
       ),
       ({ kv, next }) => {
@@ -341,12 +252,16 @@ export class Scheduler {
             this.#take(row, next[i] as Candidates);
           } catch (error) {
             // One row's bad numbers end that row; the others go on.
-            this.#end(row.request.id, 'failed', toOxygenError(error));
+            this.#requests.end(row.request.id, 'failed', toOxygenError(error));
           }
         });
       },
-      error => rows.forEach(r => this.#end(r.request.id, 'failed', error)),
+      error => rows.forEach(r => this.#requests.end(r.request.id, 'failed', error)),
     );
+  }
+
+  #take(active: Active, next: Candidates): void {
+    if (this.#requests.take(active, next) && this.#current) this.#current.tokens += 1;
   }
 
   /** A run's one result is committed, or its failure handled; either way the policy goes on. */
@@ -364,52 +279,6 @@ export class Scheduler {
     );
   }
 
-  /** Announces the next token of a request, or its end. */
-  #take(active: Active, next: Candidates): void {
-    const { request } = active;
-    const tokenId = sample(finite(next), request.temperature, request.samplingSeed, active.tokens);
-    if (this.#options.stopIds.includes(tokenId)) return this.#end(request.id, 'end');
-    const sequence = active.tokens++;
-    active.last = tokenId;
-    if (this.#current) this.#current.tokens += 1;
-    this.#events$.next({
-      type: 'token',
-      id: request.id,
-      sequence,
-      tokenId,
-      frameStampNs: active.frameStampNs,
-    });
-    if (active.tokens >= request.maxTokens) this.#end(request.id, 'length');
-  }
-
-  // --- ends ---------------------------------------------------------------------------------------------------------
-
-  #isOpen(id: string): boolean {
-    return this.#active.has(id) || this.#queue.some(r => r.id === id);
-  }
-
-  /** Ends an open request: its row is free at once, its end is announced once. */
-  #end(id: string, reason: EndReason, error: OxygenError | null = null): void {
-    const active = this.#active.get(id);
-    if (active) {
-      this.#active.delete(id);
-      this.#cache.release(id);
-    } else {
-      this.#queue = this.#queue.filter(r => r.id !== id);
-    }
-    this.#announceEnd(id, active?.tokens ?? 0, reason, active?.frameStampNs ?? 0n, error);
-  }
-
-  #announceEnd(
-    id: string,
-    sequence: number,
-    reason: EndReason,
-    frameStampNs: bigint,
-    error: OxygenError | null,
-  ): void {
-    this.#events$.next({ type: 'done', id, sequence, reason, frameStampNs, error });
-  }
-
   #drop(error: OxygenError): void {
     this.#events$.next({ type: 'drop', error });
   }
@@ -419,11 +288,4 @@ export class Scheduler {
     const { frame, steps, tokens, batch } = this.#current;
     this.#events$.next({ type: 'frame-end', frame, decodeSteps: steps, tokens, batch });
   }
-}
-
-function finite(next: Candidates): Candidates {
-  if (!Number.isFinite(next.logSumExp) || !next.logits.every(Number.isFinite)) {
-    throw new OxygenError('NON_FINITE', 'logits are not finite');
-  }
-  return next;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { finalize } from 'rxjs';
 import { describeError, OxygenError, toOxygenError } from '../core/errors';
-import type { SchedulerEvent } from '../core/scheduler';
+import type { SchedulerEvent } from '../core/scheduler-io';
 import type { Observation } from '../core/types';
 import { TextStream } from '../model/tokenizer';
 import { deploy, type Deployment } from './deployment';

@@ -6,40 +6,8 @@ import type { ErrorCode } from '../core/errors';
 import { toOxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { EngineInfo, ToEngine } from '../engine/protocol';
+import type { PreprocessImage, PreprocessJob, PreprocessResult } from '../ingest/preprocess';
 import type { CameraMessage, FrameInputs } from './ingest';
-
-/** What the preprocessing worker takes. */
-export type CameraImage =
-  | {
-      readonly slot: string;
-      readonly kind: 'raw';
-      readonly image: {
-        readonly encoding: string;
-        readonly width: number;
-        readonly height: number;
-        readonly step: number;
-        readonly isBigEndian: boolean;
-        readonly data: Uint8Array;
-      };
-    }
-  | {
-      readonly slot: string;
-      readonly kind: 'compressed';
-      readonly format: string;
-      readonly data: Uint8Array;
-    };
-
-export interface PreprocessJob {
-  readonly height: number;
-  readonly width: number;
-  readonly images: CameraImage[];
-}
-
-export interface PreprocessResult {
-  /** [images, height, width, 3] u8 RGB. */
-  readonly images: Uint8Array;
-  readonly failures: readonly { readonly slot: string; readonly code: ErrorCode; readonly message: string }[];
-}
 
 /** The preprocessing worker, as far as this file needs it. */
 export interface Preprocessing {
@@ -149,7 +117,7 @@ export class FramePull {
   }
 }
 
-function cameraImage(slot: string, camera: CameraMessage): CameraImage {
+function cameraImage(slot: string, camera: CameraMessage): PreprocessImage {
   if (camera.kind === 'compressed') {
     return { slot, kind: 'compressed', format: camera.message.format, data: camera.message.data };
   }

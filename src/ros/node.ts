@@ -10,6 +10,7 @@ import type { ErrorCode } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
+import type { EngineInfo } from '../engine/protocol';
 import { Beat } from './beat';
 import { Control } from './control';
 import { watchParameters } from './declare-parameters';
@@ -196,7 +197,7 @@ export class OxygenNode {
         this.#engineUp = true;
         this.#board.engineUp(event.info);
         this.#pull.engineUp(event.info);
-        log.info(`engine ${event.info.name} is ready: ${event.info.precision} on ${event.info.provider}`);
+        log.info(readyLine(event.info));
         return this.#publishStatus();
       case 'down':
         this.#engineUp = false;
@@ -241,7 +242,7 @@ export class OxygenNode {
     }
     const age = (Number(nowNs - chunk.observationStampNs) / 1e9).toFixed(2);
     const reasons: Record<typeof acceptance.reason, readonly [ErrorCode, string]> = {
-      epoch: ['CHUNK_STALE', 'a chunk of the instruction before was not started'],
+      epoch: ['CHUNK_SUPERSEDED', 'a chunk of the instruction before was not started'],
       late: ['CHUNK_STALE', `a chunk came when all its steps were past: its observation is ${age} s old`],
       'non-finite': ['NON_FINITE', 'a chunk held NaN or infinity and was not played'],
     };
@@ -325,3 +326,7 @@ export class OxygenNode {
     }
   }
 }
+
+/** Tells the hard memory bound of the KV cache: one row per request and one for the newest frame. */
+const readyLine = ({ name, precision, provider, kvBytes, maxRequests }: EngineInfo): string =>
+  `engine ${name} is ready: ${precision} on ${provider}, KV cache ${(kvBytes / 1e6).toFixed(1)} MB for ${maxRequests} requests`;

@@ -38,7 +38,7 @@ const robotSchema = z.strictObject({
     .refine(c => Object.keys(c).length > 0, 'must name at least one camera'),
   state: z.strictObject({ topic: word.default('joint_states'), joints: z.array(word).min(1) }),
   actions: z.array(actionSchema).min(1),
-  rates: z.strictObject({ train_hz: z.number().positive().max(1000), execute_steps: z.int().positive() }),
+  rates: z.strictObject({ train_hz: z.number().positive().max(1000) }),
   sync: z
     .strictObject({
       tolerance_ms: z.number().positive().default(50),
@@ -95,7 +95,7 @@ export function parseRobot(text: string, source: string): Robot {
       max: action.max,
       maxRate: action.max_rate ?? null,
     })),
-    rates: { trainHz: file.rates.train_hz, executeSteps: file.rates.execute_steps },
+    rates: { trainHz: file.rates.train_hz },
     sync: { toleranceMs: file.sync.tolerance_ms, timeoutMs: file.sync.timeout_ms },
   };
   const repeated = [
@@ -128,11 +128,6 @@ export function checkRobot(robot: Robot, info: EngineShape, source: string): voi
   };
   count('state.joints', robot.state.joints.length, info.stateDim);
   count('actions', robot.actions.length, info.actionDims);
-  if (robot.rates.executeSteps > info.horizon) {
-    faults.push(
-      `rates.execute_steps: ${robot.rates.executeSteps}, but a chunk has only ${info.horizon} steps`,
-    );
-  }
   if (faults.length > 0) throw invalid(source, faults);
 }
 

@@ -1,6 +1,7 @@
 /** The golden schedule of joining requests through the real scheduler: cross-frame batches must equal solo runs. */
 import { lastValueFrom, tap, toArray } from 'rxjs';
-import { Scheduler, type SchedulerEvent } from '../core/scheduler';
+import { Scheduler } from '../core/scheduler';
+import type { SchedulerEvent } from '../core/scheduler-io';
 import type { LanguageRequest } from '../core/types';
 import type { ModelSessions } from '../engine/model-sessions';
 import { OnnxExecutor } from '../engine/onnx-executor';

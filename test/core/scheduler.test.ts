@@ -1,13 +1,10 @@
 /** The RxJS wiring in virtual time: no clock, no model; invariants are checked at every event. */
 import fc from 'fast-check';
 import { VirtualTimeScheduler } from 'rxjs';
-import { checkInvariants, KvCache } from '../../src/core/kv-cache';
-import {
-  Scheduler,
-  type SchedulerEvent,
-  type SchedulerInput,
-  type SchedulerOptions,
-} from '../../src/core/scheduler';
+import { checkInvariants } from '../../src/core/invariants';
+import { KvCache } from '../../src/core/kv-cache';
+import { Scheduler } from '../../src/core/scheduler';
+import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
 import type { Frame, LanguageRequest } from '../../src/core/types';
 import { FakeExecutor, SHAPE, soloTokens, type Costs } from './fake-executor';
 

@@ -6,7 +6,7 @@ import { lastValueFrom } from 'rxjs';
 import { deploy } from '../../src/engine/deployment';
 import { ModelSessions } from '../../src/engine/model-sessions';
 import { PolicyIo } from '../../src/engine/policy-io';
-import type { SchedulerEvent } from '../../src/core/scheduler';
+import type { SchedulerEvent } from '../../src/core/scheduler-io';
 import { engineDir, ROOT } from '../support/engines';
 
 interface GoldenFrame {

@@ -1,7 +1,7 @@
 import type { Robot } from '../../src/core/robot';
 import type { EngineInfo, ToEngine } from '../../src/engine/protocol';
 import { FramePull } from '../../src/ros/frames';
-import type { PreprocessJob, PreprocessResult } from '../../src/ros/frames';
+import type { PreprocessJob, PreprocessResult } from '../../src/ingest/preprocess';
 import type { FrameInputs } from '../../src/ros/ingest';
 
 const info = {

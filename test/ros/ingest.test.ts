@@ -13,7 +13,7 @@ const robot = (cameras: readonly string[], joints = ['pan', 'lift', 'elbow']): R
   cameras: cameras.map(slot => ({ slot, topic: `camera/${slot}`, transport: 'raw' })),
   state: { topic: 'joint_states', joints },
   actions: joints.map(name => ({ name, joint: name, kind: 'position', min: -9, max: 9, maxRate: null })),
-  rates: { trainHz: 20, executeSteps: 5 },
+  rates: { trainHz: 20 },
   sync: { toleranceMs: 50, timeoutMs: 300 },
 });
 

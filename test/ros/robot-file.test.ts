@@ -35,7 +35,7 @@ test('defaults are filled in', () => {
 cameras: { a: {}, b: { transport: compressed } }
 state: { joints: [j] }
 actions: [{ name: j, kind: position, min: -1, max: 1 }]
-rates: { train_hz: 20, execute_steps: 5 }`,
+rates: { train_hz: 20 }`,
     'r.yaml',
   );
   expect(robot.cameras.map(camera => camera.topic)).toEqual([
@@ -88,8 +88,7 @@ test('the engine is compared: slots (O-04 b), widths (O-11 c)', () => {
   expect(() => checkRobot(robot, info(), 'x.yaml')).not.toThrow();
   const slots = fault(() => checkRobot(robot, info({ cameraSlots: ['a', 'b', 'c'] }), 'x.yaml'));
   expect(slots.message).toMatch(/base_0_rgb.*no such slot; it has a, b, c/);
-  const widths = fault(() => checkRobot(robot, info({ stateDim: 7, actionDims: 8, horizon: 3 }), 'x.yaml'));
+  const widths = fault(() => checkRobot(robot, info({ stateDim: 7, actionDims: 8 }), 'x.yaml'));
   expect(widths.message).toMatch(/state\.joints: 4 entries, but the engine toy has 7/);
   expect(widths.message).toMatch(/actions: 4 entries, but the engine toy has 8/);
-  expect(widths.message).toMatch(/execute_steps: 5, but a chunk has only 3/);
 });
