@@ -23,7 +23,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   node: {
     summary: 'run the ROS 2 node (takes --ros-args)',
-    run: async args => (await import('./app.js')).runNode(args),
+    run: async args => {
+      if (args.includes('--help')) {
+        console.log(
+          'usage: oxygen node --ros-args -p engine:=DIR -p robot:=FILE [--params-file FILE] [-r FROM:=TO]',
+        );
+        return 0;
+      }
+      return (await import('./app.js')).runNode(args);
+    },
   },
 };
 

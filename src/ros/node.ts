@@ -6,12 +6,11 @@
  */
 import type { Subscription } from 'rxjs';
 import { OxygenError, toOxygenError } from '../core/errors';
-import type { ErrorCode } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
-import type { EngineInfo } from '../engine/protocol';
 import { Beat } from './beat';
+import { chunkRefusal, readyLine } from './log-lines';
 import { Control } from './control';
 import { watchParameters } from './declare-parameters';
 import type { DropLog, Logger } from './drops';
@@ -240,13 +239,7 @@ export class OxygenNode {
       this.#publishers?.actionChunk.publish(actionChunkMessage(chunk, acceptance.startNs, robot));
       return;
     }
-    const age = (Number(nowNs - chunk.observationStampNs) / 1e9).toFixed(2);
-    const reasons: Record<typeof acceptance.reason, readonly [ErrorCode, string]> = {
-      epoch: ['CHUNK_SUPERSEDED', 'a chunk of the instruction before was not started'],
-      late: ['CHUNK_STALE', `a chunk came when all its steps were past: its observation is ${age} s old`],
-      'non-finite': ['NON_FINITE', 'a chunk held NaN or infinity and was not played'],
-    };
-    const [code, message] = reasons[acceptance.reason];
+    const [code, message] = chunkRefusal(acceptance.reason, nowNs - chunk.observationStampNs);
     drops.drop(code, message, acceptance.reason);
   }
 
@@ -326,7 +319,3 @@ export class OxygenNode {
     }
   }
 }
-
-/** Tells the hard memory bound of the KV cache: one row per request and one for the newest frame. */
-const readyLine = ({ name, precision, provider, kvBytes, maxRequests }: EngineInfo): string =>
-  `engine ${name} is ready: ${precision} on ${provider}, KV cache ${(kvBytes / 1e6).toFixed(1)} MB for ${maxRequests} requests`;

@@ -59,7 +59,7 @@ export const PARAMETERS: readonly ParameterSpec[] = [
   integer(
     'tokens_per_frame',
     5n,
-    0,
+    1,
     1000,
     'Decode steps per camera frame: language against replan rate.',
     false,
