@@ -34,6 +34,12 @@ export class DropLog {
     this.warn(code, message, cause);
   }
 
+  /** Thrown away as it should be: counted and told, but nothing is wrong. */
+  dropByDesign(code: ErrorCode, message: string): void {
+    this.#counts.set(code, this.count(code) + 1n);
+    this.#log.info(`${code}: ${message}`);
+  }
+
   /** A warning that is limited like that of a drop, but counts nothing. */
   warn(code: ErrorCode, message: string, cause: string = code): void {
     this.#lastError = `${code}: ${message}`;

@@ -240,7 +240,8 @@ export class OxygenNode {
       return;
     }
     const [code, message] = chunkRefusal(acceptance.reason, nowNs - chunk.observationStampNs);
-    drops.drop(code, message, acceptance.reason);
+    if (code === 'CHUNK_SUPERSEDED') drops.dropByDesign(code, message);
+    else drops.drop(code, message, acceptance.reason);
   }
 
   #onInstruction(text: string, origin: MessageOrigin): void {

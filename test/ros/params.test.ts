@@ -73,4 +73,5 @@ test('the table for the README has a row per parameter', () => {
   const rows = parameterTable().split('\n').slice(2);
   expect(rows).toHaveLength(PARAMETERS.length);
   expect(rows[2]).toBe('| `action_rate_hz` | double | `70` | from 1 to 500 | Rate of the `action` topic. |');
+  expect(readFileSync(join(__dirname, '../../README.md'), 'utf8')).toContain(parameterTable());
 });
