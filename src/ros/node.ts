@@ -22,11 +22,13 @@ import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
 import { LoopWatch, loopLine } from './loop-delay';
 import { actionChunkMessage, multiArrayMessage } from './outputs';
+import type { LanguageTokenMessage } from './outputs';
 import { engineTunables } from './params';
 import type { NodeParameters } from './params';
 import type { Rcl, RclNode, RclTimer } from './rcl';
 import { StatusBoard } from './status';
 import { createPublishers, createSubscriptions } from './topics';
+import { Trickle } from './trickle';
 import type { Publishers } from './topics';
 
 export interface NodeDeps {
@@ -51,6 +53,9 @@ export class OxygenNode {
   readonly #ingest: Ingest;
   readonly #pull: FramePull;
   readonly #language: LanguageService;
+  readonly #tokens = new Trickle<LanguageTokenMessage>(message =>
+    this.#checked('language/tokens', () => this.#publishers?.tokens.publish(message)),
+  );
   readonly #board: StatusBoard;
   #watch: LoopWatch | null = null;
   readonly #instruction = new Instruction();
@@ -86,7 +91,7 @@ export class OxygenNode {
       maxTokens: parameters.maxTokens,
       drops,
       send: message => this.#engineUp && deps.engine.send(message),
-      publishToken: message => this.#publishers?.tokens.publish(message),
+      publishToken: message => this.#tokens.push(message),
       publishCaption: text => this.#publishers?.caption.publish({ data: text }),
     });
     this.#board = new StatusBoard(nowMs());
@@ -153,6 +158,7 @@ export class OxygenNode {
   }
 
   cleanup(): void {
+    this.#tokens.flush();
     this.#engineEvents?.unsubscribe();
     this.#engineEvents = null;
     this.#publishers = null;
