@@ -5,13 +5,11 @@
  * `configure`, `activate`, `deactivate` and `cleanup` are the four transitions of a managed node.
  */
 import type { Subscription } from 'rxjs';
-import { OxygenError, toOxygenError } from '../core/errors';
+import { toOxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
-import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
+import { ActionStream } from './action-stream';
 import { Beat } from './beat';
-import { chunkRefusal, readyLine } from './log-lines';
-import { Control } from './control';
 import { watchParameters } from './declare-parameters';
 import type { DropLog, Logger } from './drops';
 import { FramePull } from './frames';
@@ -20,16 +18,16 @@ import { Ingest } from './ingest';
 import { Instruction } from './instruction';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
+import { readyLine } from './log-lines';
 import { LoopWatch, loopLine } from './loop-delay';
-import { actionChunkMessage, multiArrayMessage } from './outputs';
 import type { LanguageTokenMessage } from './outputs';
 import { engineTunables } from './params';
 import type { NodeParameters } from './params';
 import type { Rcl, RclNode, RclTimer } from './rcl';
 import { StatusBoard } from './status';
 import { createPublishers, createSubscriptions } from './topics';
-import { Trickle } from './trickle';
 import type { Publishers } from './topics';
+import { Trickle } from './trickle';
 
 export interface NodeDeps {
   readonly rcl: Rcl;
@@ -49,7 +47,7 @@ const LOOP_REPORT_MS = 10_000;
 
 export class OxygenNode {
   readonly #deps: NodeDeps;
-  readonly #control: Control;
+  readonly #actions: ActionStream;
   readonly #ingest: Ingest;
   readonly #pull: FramePull;
   readonly #language: LanguageService;
@@ -74,7 +72,18 @@ export class OxygenNode {
   constructor(deps: NodeDeps) {
     const { robot, parameters, drops, nowMs } = deps;
     this.#deps = deps;
-    this.#control = new Control(robot);
+    this.#actions = new ActionStream({
+      robot,
+      drops,
+      publishAction: message => this.#publishers?.action.publish(message),
+      publishChunk: message => this.#publishers?.actionChunk.publish(message),
+      onCommand: fresh => this.#board.tick(fresh),
+      onChunk: () => this.#board.chunk(),
+      onJump: byNs => {
+        deps.log.warn(`ROS time went back by ${Number(byNs) / 1e9} s: everything begins anew`);
+        this.#beginAnew();
+      },
+    });
     this.#ingest = new Ingest(robot, nowMs(), refused =>
       drops.drop(refused.code, refused.message, refused.topic),
     );
@@ -150,8 +159,7 @@ export class OxygenNode {
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
     this.#steady = null;
-    const safe = this.#control.lastSafe();
-    if (safe !== null) this.#publishers.action.publish(multiArrayMessage(safe));
+    this.#actions.end();
     this.#publishStatus();
     this.#reportLoop();
     this.#watch?.stop();
@@ -168,31 +176,10 @@ export class OxygenNode {
     const { parameters, nowMs } = this.#deps;
     if (this.#stopping) return;
     this.#watch?.tick(nowMs());
-    for (let i = 0; i < ticks; i++) this.#tick();
+    for (let i = 0; i < ticks; i++) this.#actions.tick(this.#nowNs(), () => this.#ingest.measured());
     this.#ticks += 1;
     if (this.#ticks % Math.max(1, Math.round(parameters.actionRateHz / CAPTION_HZ)) === 0)
       this.#language.showCaption();
-  }
-
-  #tick(): void {
-    const { drops, robot } = this.#deps;
-    if (this.#publishers === null) return;
-    const measured = this.#control.mode === 'off' ? this.#ingest.measured() : null;
-    const tick = this.#control.tick(this.#nowNs(), measured);
-    if (tick.kind === 'jump') {
-      this.#deps.log.warn(`ROS time went back by ${Number(tick.byNs) / 1e9} s: everything begins anew`);
-      this.#beginAnew();
-    }
-    if (tick.kind !== 'step') return;
-    const { action, fresh, clamped, nonFinite } = tick.output;
-    if (action === null) return;
-    this.#publishers.action.publish(multiArrayMessage(action));
-    this.#board.tick(fresh);
-    if (clamped.length > 0) {
-      const names = clamped.map(d => robot.actions[d]!.name).join(', ');
-      drops.drop('ACTION_LIMITED', `command for ${names} was outside the limits and was clamped`, names);
-    }
-    if (nonFinite) drops.drop('NON_FINITE', 'a command held NaN or infinity and was not used');
   }
 
   #onEngine(event: EngineEvent): void {
@@ -213,7 +200,7 @@ export class OxygenNode {
       case 'want-frame':
         return this.#pull.want();
       case 'chunk':
-        return this.#onChunk(event.chunk);
+        return this.#actions.accept(event.chunk, this.#nowNs());
       case 'token':
         this.#board.token();
         return this.#language.token(event);
@@ -230,26 +217,6 @@ export class OxygenNode {
     }
   }
 
-  #onChunk(chunk: ActionChunk): void {
-    const { drops, robot } = this.#deps;
-    if (chunk.dims !== robot.actions.length || chunk.values.length !== chunk.horizon * chunk.dims) {
-      throw new OxygenError(
-        'INTERNAL',
-        `a chunk has ${chunk.dims} dimensions, the robot ${robot.actions.length}`,
-      );
-    }
-    const nowNs = this.#nowNs();
-    const acceptance = this.#control.accept(chunk, nowNs);
-    if (acceptance.accepted) {
-      this.#board.chunk();
-      this.#publishers?.actionChunk.publish(actionChunkMessage(chunk, acceptance.startNs, robot));
-      return;
-    }
-    const [code, message] = chunkRefusal(acceptance.reason, nowNs - chunk.observationStampNs);
-    if (code === 'CHUNK_SUPERSEDED') drops.dropByDesign(code, message);
-    else drops.drop(code, message, acceptance.reason);
-  }
-
   #onInstruction(text: string, origin: MessageOrigin): void {
     const { engine, log, parameters } = this.#deps;
     const first = this.#instruction.text === null;
@@ -257,7 +224,7 @@ export class OxygenNode {
     log.info(`instruction: ${this.#instruction.text}`);
     if (!first) {
       this.#epoch += 1;
-      this.#control.newEpoch(this.#epoch, parameters.onInstruction, this.#nowNs());
+      this.#actions.newEpoch(this.#epoch, parameters.onInstruction, this.#nowNs());
       engine.send({ type: 'epoch', epoch: this.#epoch, endAll: false });
     }
     this.#pull.offer();
@@ -274,7 +241,7 @@ export class OxygenNode {
     this.#epoch += 1;
     this.#ingest.clear();
     this.#pull.discard();
-    this.#control.reset(this.#epoch, this.#nowNs());
+    this.#actions.reset(this.#epoch, this.#nowNs());
     this.#deps.engine.send({ type: 'epoch', epoch: this.#epoch, endAll: true });
   }
 
@@ -303,7 +270,7 @@ export class OxygenNode {
       nowMs: nowMs(),
       engineUp: this.#engineUp,
       stopping: this.#stopping,
-      mode: this.#control.mode,
+      mode: this.#actions.mode,
       instruction: this.#instruction.text ?? '',
       drops: drops.counts(),
       engineRestarts: engine.restarts,
