@@ -7,6 +7,8 @@ import type { WorkerReply, WorkerRequest } from './preprocess-worker';
 
 export type { PreprocessFailure, PreprocessImage, PreprocessJob, PreprocessResult } from './preprocess';
 
+const CLOSE_PATIENCE_MS = 1000;
+
 interface Pending {
   readonly resolve: (result: PreprocessResult) => void;
   readonly reject: (error: OxygenError) => void;
@@ -30,6 +32,8 @@ export class Preprocessor {
   #worker: Worker | null;
   /** Buffers of the last finished job: the next one has the same cameras, and fresh pages cost more than the copy. */
   #spares: ArrayBuffer[] = [];
+  /** Settles with the newest job, and so with all: they are done in order. */
+  #last: Promise<unknown> = Promise.resolve();
   #closed = false;
   #nextId = 0;
 
@@ -54,12 +58,21 @@ export class Preprocessor {
       { id, job: { ...job, images } } satisfies WorkerRequest,
       copies.map(({ buffer }) => buffer),
     );
-    return new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject }));
+    const done = new Promise<PreprocessResult>((resolve, reject) =>
+      this.#pending.set(id, { resolve, reject }),
+    );
+    this.#last = done.catch(() => undefined);
+    return done;
   }
 
-  /** Ends the worker; unfinished jobs are rejected. */
+  /**
+   * Lets the jobs end that run, then ends the worker: a native decode in a thread that is taken away can end the whole
+   * process. Jobs that take longer than a second are rejected.
+   */
   async close(): Promise<void> {
     this.#closed = true;
+    const late = new Promise<void>(resolve => setTimeout(resolve, CLOSE_PATIENCE_MS).unref());
+    await Promise.race([this.#last, late]);
     await this.#worker?.terminate();
   }
 

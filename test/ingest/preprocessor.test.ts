@@ -85,6 +85,15 @@ test('close ends what runs, may be called twice, and nothing runs afterwards', a
   });
 });
 
+test('close waits for what runs: a decode is never torn away', async () => {
+  preprocessor = new Preprocessor();
+  const data = pixels(3);
+  const running = [1, 2, 3].map(() => preprocessor.run(job(frame('base', data))));
+  await preprocessor.close();
+  const results = await Promise.all(running);
+  for (const { images } of results) expect(images).toEqual(expected(data));
+});
+
 test('three full HD cameras hold the calling thread for less than 20 ms', async () => {
   preprocessor = new Preprocessor();
   const data = pixels(3, 1920 * 1080 * 3);
