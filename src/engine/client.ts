@@ -85,7 +85,8 @@ class ForkedEngine implements EngineClient {
     if (message.type === 'epoch') this.#epoch = message;
     if (!this.#ready || !this.#child?.connected) return false;
     if (message.type === 'request') this.#open.set(message.request.id, { sequence: 0, frameStampNs: 0n });
-    return this.#child.send(message) || this.#child.connected;
+    this.#child.send(message);
+    return true;
   }
 
   async stop(): Promise<void> {

@@ -2,8 +2,9 @@
 import { OxygenError } from '../core/errors';
 import { KvCache } from '../core/kv-cache';
 import { Scheduler } from '../core/scheduler';
-import type { ModelSessions } from './model-sessions';
-import { OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
+import type { Frame } from '../core/types';
+import type { LanguageResult, ModelSessions } from './model-sessions';
+import { firstOf, OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
 
 export interface DeploymentOptions extends ExecutorOptions {
   /** Cameras of this robot; fewer than the model's make the cache smaller. */
@@ -46,4 +47,34 @@ export function deploy(
     maxPrefixLength,
   });
   return { cache, scheduler };
+}
+
+/**
+ * A cache that holds one prefix, for runs outside the scheduler: warm-up, measuring, verifying. `spare`: positions per
+ * row after the prefix.
+ */
+export function prefixCache(
+  sessions: ModelSessions,
+  { kv, next, length }: LanguageResult & { readonly length: number },
+  maxRequests: number,
+  spare: number,
+): KvCache {
+  const { layers, headDim } = sessions.manifest.model.language;
+  const cache = new KvCache({ layers, headDim, maxRequests, capacity: length + spare });
+  cache.commitPrefix({ frameId: 0, stampNs: 0n, epoch: 0, length, next: firstOf(next) }, kv);
+  return cache;
+}
+
+/** A frame of the longest prompt and grey pictures: only its shapes matter. */
+export function dummyFrame(
+  sessions: ModelSessions,
+  cameras: number,
+): Pick<Frame, 'cameras' | 'images' | 'promptIds'> {
+  const { model, special } = sessions.manifest;
+  const { imageHeight, imageWidth } = model.vision;
+  return {
+    cameras: model.cameraSlots.slice(0, cameras),
+    images: new Uint8Array(cameras * imageHeight * imageWidth * 3).fill(127),
+    promptIds: new Array<number>(model.maxPromptTokens).fill(special.begin),
+  };
 }

@@ -1,6 +1,5 @@
 /** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `post` function. */
 import { readFileSync } from 'node:fs';
-import { finalize } from 'rxjs';
 import { describeError, OxygenError, toOxygenError } from '../core/errors';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import type { Observation } from '../core/types';
@@ -38,7 +37,6 @@ export class EngineHost {
   #costs = new RunCosts(null, 0);
   #running: Running | null = null;
   #epoch = 0;
-  #stopped: (() => void) | null = null;
   readonly #heartbeat = setInterval(() => this.#send({ type: 'alive' }), ALIVE_EVERY_MS);
 
   constructor(post: (messages: readonly FromEngine[]) => void) {
@@ -51,8 +49,7 @@ export class EngineHost {
       this.#running = await this.#load(options);
       const { scheduler, sessions } = this.#running;
       await new Promise<void>((resolve, reject) => {
-        this.#stopped = resolve;
-        scheduler.events$.pipe(finalize(resolve)).subscribe({ next: e => this.#onEvent(e), error: reject });
+        scheduler.events$.subscribe({ next: e => this.#onEvent(e), error: reject, complete: resolve });
         this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
         scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
       });

@@ -1,6 +1,6 @@
 /** Measures an engine's stage costs on this machine, for engine.json. */
-import { KvCache } from '../core/kv-cache';
 import type { StageCosts } from '../model/manifest';
+import { dummyFrame, prefixCache } from './deployment';
 import { ModelSessions } from './model-sessions';
 import { runDecode, runPrefill, runSeed } from './onnx-executor';
 
@@ -19,32 +19,13 @@ export async function measureCosts(dir: string, threads: number): Promise<StageC
 
 async function measure(sessions: ModelSessions, threads: number): Promise<StageCosts> {
   const { model, special } = sessions.manifest;
-  const { vision: v, language } = model;
-  const cameras = model.cameraSlots;
-  const images = new Uint8Array(cameras.length * v.imageHeight * v.imageWidth * 3).fill(127);
-  const promptIds = new Array<number>(model.maxPromptTokens).fill(special.begin);
-  const frame = { cameras, images, promptIds };
-
-  const vision = await median(() => sessions.vision(images, cameras.length));
-  const { kv, length } = await runPrefill(sessions, frame, false);
+  const frame = dummyFrame(sessions, model.cameraSlots.length);
+  const vision = await median(() => sessions.vision(frame.images, frame.cameras.length));
+  const prefill = await runPrefill(sessions, frame, false);
+  const { length } = prefill;
   const whole = await median(() => runPrefill(sessions, frame, false));
   const maxBatch = Math.max(...BATCHES);
-  const cache = new KvCache({
-    layers: language.layers,
-    headDim: language.headDim,
-    maxRequests: maxBatch,
-    capacity: length + SEED_TOKENS,
-  });
-  cache.commitPrefix(
-    {
-      frameId: 0,
-      stampNs: 0n,
-      epoch: 0,
-      length,
-      next: { ids: [], logits: new Float32Array(0), logSumExp: 0 },
-    },
-    kv,
-  );
+  const cache = prefixCache(sessions, prefill, maxBatch, SEED_TOKENS);
   const prefix = cache.prefixView();
   const noise = new Float32Array(model.horizon * model.actionDim);
   const denoiseStep = await median(() => sessions.expertStep(noise, 0, model.denoiseSteps, prefix));

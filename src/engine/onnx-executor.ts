@@ -45,7 +45,7 @@ export class OnnxExecutor implements Executor {
   seed(ids: readonly number[], past: KvView): Observable<{ kv: NewKv; next: Candidates }> {
     return this.#watched('seed', async () => {
       const { kv, next } = await runSeed(this.#sessions, ids, past);
-      return { kv, next: first(next) };
+      return { kv, next: firstOf(next) };
     });
   }
 
@@ -64,7 +64,7 @@ export class OnnxExecutor implements Executor {
     );
     const run = () => runPrefix(this.#sessions, images, frame.promptIds, causal);
     const { kv, next, length } = await this.#watch('prefill', run);
-    return { kv, length, next: first(next) };
+    return { kv, length, next: firstOf(next) };
   }
 
   #watched<T>(kind: RunKind, run: () => Promise<T>): Observable<T> {
@@ -187,7 +187,8 @@ export async function denoise(
   return x;
 }
 
-function first(next: readonly Candidates[]): Candidates {
+/** The candidates of a run's one row. */
+export function firstOf(next: readonly Candidates[]): Candidates {
   const candidates = next[0];
   if (!candidates) throw new OxygenError('INTERNAL', 'a run returned no candidates');
   return candidates;

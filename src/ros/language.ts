@@ -68,10 +68,6 @@ export class LanguageDesk {
     return this.#open.has(id);
   }
 
-  get openCount(): number {
-    return this.#open.size;
-  }
-
   /** Adds readable text to a request. */
   append(id: string, text: string): void {
     const request = this.#open.get(id);

@@ -113,7 +113,6 @@ export interface EngineShape {
   readonly cameraSlots: readonly string[];
   readonly stateDim: number;
   readonly actionDims: number;
-  readonly horizon: number;
 }
 
 /** @throws OxygenError ROBOT_FILE_INVALID where the robot file and the engine contradict each other. */

@@ -1,11 +1,12 @@
 /** The golden schedule of joining requests through the real scheduler: cross-frame batches must equal solo runs. */
 import { lastValueFrom, tap, toArray } from 'rxjs';
+import { KvCache } from '../core/kv-cache';
 import { Scheduler } from '../core/scheduler';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import type { LanguageRequest } from '../core/types';
 import type { ModelSessions } from '../engine/model-sessions';
 import { OnnxExecutor } from '../engine/onnx-executor';
-import { cacheFor, goldenFrame, type Computed } from './cases';
+import { goldenFrame, SPARE_POSITIONS, type Computed } from './cases';
 import type { GoldenFolder } from './golden';
 
 interface GoldenBatch {
@@ -99,7 +100,6 @@ async function generate(
   stopIds: readonly number[],
   actions: Computed | null,
 ): Promise<Map<string, number[]>> {
-  // prettier-ignore
   const { model } = sessions.manifest;
   const maxPrefixLength = sessions.imageTokens * model.cameraSlots.length + model.maxPromptTokens;
   const executor = new OnnxExecutor(sessions, {
@@ -107,7 +107,9 @@ async function generate(
     denoiseSteps: model.denoiseSteps,
     seed: 0n,
   });
-  const cache = cacheFor(sessions, maxPrefixLength, joins.length);
+  const { layers, headDim } = model.language;
+  const capacity = maxPrefixLength + SPARE_POSITIONS;
+  const cache = new KvCache({ layers, headDim, maxRequests: joins.length, capacity });
   const options = { tokensPerFrame: 1, replanRateHz: 0, maxQueue: joins.length, maxPrefixLength, stopIds };
   const scheduler = new Scheduler(executor, cache, performance, options);
   const noise = golden.floats('goldens_jax.safetensors', 'noise');

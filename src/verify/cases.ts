@@ -1,13 +1,16 @@
 /** Computes, with the engine, every number of a golden folder that belongs to one frame: prefix, actions, language. */
-import { KvCache } from '../core/kv-cache';
-import type { Candidates } from '../core/ports';
+import type { KvCache } from '../core/kv-cache';
 import { OxygenError } from '../core/errors';
-import type { ModelSessions } from '../engine/model-sessions';
-import { denoise, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
+import { prefixCache } from '../engine/deployment';
+import type { LanguageResult, ModelSessions } from '../engine/model-sessions';
+import { denoise, firstOf, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
 import type { Attention, GoldenFolder } from './golden';
 
 const INPUTS = 'goldens_jax.safetensors';
 const CONTINUATIONS = 'goldens_continuation.safetensors';
+
+/** Positions per row after the prefix: room for the longest continuation of a golden folder. */
+export const SPARE_POSITIONS = 64;
 
 /** Computed numbers by canonical key. */
 export type Computed = Map<string, ArrayLike<number>>;
@@ -75,7 +78,6 @@ async function computeFrame(
   parts: ReadonlySet<string>,
   computed: Computed,
 ): Promise<void> {
-  // prettier-ignore
   const key = `${frame.name}.p${frame.prompt}.${attention}`;
   const { model } = sessions.manifest;
   for (const part of parts) {
@@ -92,9 +94,7 @@ async function computeFrame(
   const prefix = await runPrefill(sessions, frame, attention === 'causal', true);
   computed.set(`${key}.prefix_k`, join(prefix.kv.k));
   computed.set(`${key}.prefix_v`, join(prefix.kv.v));
-  const cache = cacheFor(sessions, prefix.length);
-  const next = prefix.next[0] as Candidates;
-  cache.commitPrefix({ frameId: 0, stampNs: 0n, epoch: 0, length: prefix.length, next }, prefix.kv);
+  const cache = prefixCache(sessions, prefix, 1, SPARE_POSITIONS);
 
   const noise = golden.floats(INPUTS, 'noise');
   const vs: Float32Array[] = [];
@@ -114,93 +114,54 @@ async function computeFrame(
 
   const steps = languageSteps(golden, key);
   if (steps > 0) {
-    const { tokens, logits } = await greedy(
-      sessions,
-      cache,
-      next.ids[0] as number,
-      prefix.logits as Float32Array,
-      steps,
-    );
+    const { tokens, logits } = await generate(sessions, cache, prefix, [], steps);
     computed.set(`${key}.lang.tokens`, tokens);
     computed.set(`${key}.lang.logits`, logits);
   }
   for (const part of parts) {
     const n = /^cont(\d+)\.tokens$/.exec(part)?.[1];
-    if (n) await continuation(sessions, golden, cache, key, n, computed);
+    if (!n) continue;
+    const name = `${key.replace('bidirectional', 'bidir')}.cont${n}`;
+    const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
+    const count = golden.shape(CONTINUATIONS, `${name}.tokens`)[0] ?? 0;
+    const { tokens, logits } = await generate(sessions, cache, prefix, ids, count);
+    computed.set(`${key}.cont${n}.tokens`, tokens);
+    computed.set(`${key}.cont${n}.logits`, logits);
   }
 }
 
-/** A causal seed after the prefix, then greedy tokens. */
-async function continuation(
-  sessions: ModelSessions,
-  golden: GoldenFolder,
-  cache: KvCache,
-  key: string,
-  n: string,
-  computed: Computed,
-): Promise<void> {
-  // prettier-ignore
-  const name = `${key.replace('bidirectional', 'bidir')}.cont${n}`;
-  const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
-  const steps = golden.shape(CONTINUATIONS, `${name}.tokens`)[0] ?? 0;
-  cache.attach('seeded', cache.shape.capacity);
-  const { kv, next, logits } = await runSeed(sessions, ids, cache.rowView('seeded'), true);
-  cache.append('seeded', kv, 0, ids.length);
-  const result = await decodeOn(
-    sessions,
-    cache,
-    'seeded',
-    next[0]?.ids[0] as number,
-    logits as Float32Array,
-    steps,
-  );
-  computed.set(`${key}.cont${n}.tokens`, result.tokens);
-  computed.set(`${key}.cont${n}.logits`, result.logits);
-  cache.release('seeded');
-}
-
-async function greedy(
-  sessions: ModelSessions,
-  cache: KvCache,
-  first: number,
-  logits: Float32Array,
-  steps: number,
-): Promise<Generated> {
-  cache.attach('plain', cache.shape.capacity);
-  const result = await decodeOn(sessions, cache, 'plain', first, logits, steps);
-  cache.release('plain');
-  return result;
-}
-
-interface Generated {
+export interface Generated {
   readonly tokens: number[];
-  /** [steps + 1, vocab]: first of the last given token, then after each generated one. */
+  /** [steps + 1, vocab]: of the last given token, then after each generated one. */
   readonly logits: Float32Array;
 }
 
-async function decodeOn(
+/** Greedy tokens after the cache's prefix and a causal seed, which may be empty. The prefix must have full logits. */
+export async function generate(
   sessions: ModelSessions,
   cache: KvCache,
-  id: string,
-  first: number,
-  logits: Float32Array,
+  prefix: LanguageResult,
+  seedIds: readonly number[],
   steps: number,
 ): Promise<Generated> {
-  const tokens = [first];
-  const all = [logits];
-  for (let s = 0; s < steps; s++) {
-    const step = await runDecode(
-      sessions,
-      [tokens[s] as number],
-      cache.batch().map(r => r.length),
-      cache.batchView(),
-      true,
-    );
-    cache.append(id, step.kv, 0, 1);
-    all.push(step.logits as Float32Array);
-    if (tokens.length < steps) tokens.push(step.next[0]?.ids[0] as number);
+  const id = 'text';
+  cache.attach(id, cache.shape.capacity);
+  let given = prefix;
+  if (seedIds.length > 0) {
+    given = await runSeed(sessions, seedIds, cache.rowView(id), true);
+    cache.append(id, given.kv, 0, seedIds.length);
   }
-  return { tokens, logits: join(all) };
+  const tokens = [firstOf(given.next).ids[0] as number];
+  const logits = [given.logits as Float32Array];
+  for (let s = 0; s < steps; s++) {
+    const lengths = cache.batch().map(r => r.length);
+    const step = await runDecode(sessions, [tokens[s] as number], lengths, cache.batchView(), true);
+    cache.append(id, step.kv, 0, 1);
+    logits.push(step.logits as Float32Array);
+    if (tokens.length < steps) tokens.push(firstOf(step.next).ids[0] as number);
+  }
+  cache.release(id);
+  return { tokens, logits: join(logits) };
 }
 
 function languageSteps(golden: GoldenFolder, key: string): number {
@@ -208,14 +169,6 @@ function languageSteps(golden: GoldenFolder, key: string): number {
     .filter(t => t.meaning.kind === 'lang.tokens' && t.meaning.key === `${key}.lang.tokens`)
     .map(t => golden.shape(t.file, t.name)[0] ?? 0);
   return Math.max(0, ...lengths);
-}
-
-/** Room for the longest continuation of a golden folder. */
-const SPARE_POSITIONS = 64;
-
-export function cacheFor(sessions: ModelSessions, prefixLength: number, maxRequests = 1): KvCache {
-  const { layers, headDim } = sessions.manifest.model.language;
-  return new KvCache({ layers, headDim, maxRequests, capacity: prefixLength + SPARE_POSITIONS });
 }
 
 function join(parts: readonly Float32Array[]): Float32Array {

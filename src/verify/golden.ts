@@ -118,10 +118,6 @@ export class GoldenFolder {
     for (const file of this.#files.values()) file.close();
   }
 
-  has(file: string, name: string): boolean {
-    return this.#files.get(file)?.tensors.has(name) ?? false;
-  }
-
   floats(file: string, name: string): Float32Array {
     return this.#file(file).readFloat32(name);
   }

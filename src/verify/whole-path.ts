@@ -1,11 +1,10 @@
 /** The way a robot uses the model: instruction, raw state and raw camera images in, robot-unit actions and text out. */
-import type { KvCache } from '../core/kv-cache';
-import type { Candidates } from '../core/ports';
+import { prefixCache } from '../engine/deployment';
 import type { ModelSessions } from '../engine/model-sessions';
-import { denoise, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
+import { denoise, runPrefill } from '../engine/onnx-executor';
 import { PolicyIo } from '../engine/policy-io';
 import { resizeWithPad } from '../model/resize';
-import { cacheFor, type Computed } from './cases';
+import { generate, SPARE_POSITIONS, type Computed } from './cases';
 import type { GoldenFolder } from './golden';
 
 interface WholePath {
@@ -66,19 +65,15 @@ export async function checkWholePath(
       noise,
     );
     check('ids', c.ids, frame.promptIds);
-    const prefix = await runPrefill(sessions, frame, false);
+    const prefix = await runPrefill(sessions, frame, false, true);
     check('prefix_tokens', c.prefix_tokens, prefix.length);
-    const cache = cacheFor(sessions, prefix.length);
-    cache.commitPrefix(
-      { frameId: 0, stampNs: 0n, epoch: 0, length: prefix.length, next: prefix.next[0] as Candidates },
-      prefix.kv,
-    );
+    const cache = prefixCache(sessions, prefix, 1, SPARE_POSITIONS);
     const actions = await denoise(sessions, noise, file.num_steps, cache.prefixView());
     computed.set(`whole.${c.case}.actions`, actions);
     computed.set(`whole.${c.case}.actions_unnormalized`, io.chunk(frame, actions).values);
     for (const l of c.language) {
       const seedIds = io.seedIds(l.seed, Infinity);
-      const tokens = await generate(sessions, cache, seedIds, prefix.next[0] as Candidates, l.tokens.length);
+      const { tokens } = await generate(sessions, cache, prefix, seedIds, l.tokens.length);
       const label = JSON.stringify(l.seed);
       check(`seed_ids ${label}`, l.seed_ids, seedIds);
       check(`tokens ${label}`, l.tokens, tokens);
@@ -91,33 +86,4 @@ export async function checkWholePath(
 function rawImage(golden: GoldenFolder, slot: string): { width: number; height: number; data: Uint8Array } {
   const [height = 0, width = 0] = golden.shape('images.safetensors', `raw.${slot}`);
   return { width, height, data: golden.bytes('images.safetensors', `raw.${slot}`) };
-}
-
-async function generate(
-  sessions: ModelSessions,
-  cache: KvCache,
-  seedIds: number[],
-  prefix: Candidates,
-  count: number,
-): Promise<number[]> {
-  cache.attach('text', cache.shape.capacity);
-  let next = prefix;
-  if (seedIds.length > 0) {
-    const seeded = await runSeed(sessions, seedIds, cache.rowView('text'));
-    cache.append('text', seeded.kv, 0, seedIds.length);
-    next = seeded.next[0] as Candidates;
-  }
-  const tokens = [next.ids[0] as number];
-  while (tokens.length < count) {
-    const step = await runDecode(
-      sessions,
-      tokens.slice(-1),
-      cache.batch().map(r => r.length),
-      cache.batchView(),
-    );
-    cache.append('text', step.kv, 0, 1);
-    tokens.push(step.next[0]?.ids[0] as number);
-  }
-  cache.release('text');
-  return tokens;
 }

@@ -21,7 +21,6 @@ const info = (over: Partial<EngineShape> = {}): EngineShape => ({
   cameraSlots: ['base_0_rgb', 'left_wrist_0_rgb', 'right_wrist_0_rgb'],
   stateDim: 4,
   actionDims: 4,
-  horizon: 10,
   ...over,
 });
 
