@@ -86,7 +86,12 @@ function writeFolder(dir: string, name: string, checkpoint: Checkpoint, options:
     imageTokens(config) * config.cameraSlots.length + config.maxPromptTokens + TEXT_POSITIONS;
   const hostTensors: Manifest['hostTensors'] = {};
   const host = (tensor: string, at: WeightRange) => {
-    hostTensors[tensor] = { file: at.file, offset: at.offset, shape: [...shapeOf(shapes, tensor)] };
+    hostTensors[tensor] = {
+      file: at.file,
+      offset: at.offset,
+      shape: [...shapeOf(shapes, tensor)],
+      dtype: 'F32',
+    };
   };
 
   writeGraph(dir, 'vision', g => buildVision(g, config, read));
@@ -128,15 +133,21 @@ function writeFolder(dir: string, name: string, checkpoint: Checkpoint, options:
     source: checkpoint.source,
     target: 'cpu',
     precision: 'fp32',
+    sourceDtype: checkpoint.dtype,
     attention: 'bidirectional',
-    promptProfile: 'openpi-pi05',
+    promptProfile: config.discreteState ? 'pi05_state' : 'pi05_no_state',
+    resize: 'pillow',
     model: { ...config, cameraSlots: [...config.cameraSlots] },
     maxPositions,
     topK: Math.min(TOP_K, config.language.vocab),
     stateDim: stats?.state.q01.length ?? config.actionDim,
     actionDims: stats?.actions.q01.length ?? config.actionDim,
     special: specialIds(dir, options),
-    normalization: stats ? 'quantile' : 'none',
+    normalization: {
+      convention: 'openpi',
+      state: stats ? 'quantile' : 'missing',
+      actions: stats ? 'quantile' : 'missing',
+    },
     hostTensors,
     files,
     costs: null,

@@ -4,15 +4,21 @@ import { join } from 'node:path';
 import { OxygenError } from '../core/errors';
 import { readModelConfig, type ModelConfig } from '../model/config';
 import { EMBEDDING_NAMES, tensorShapes, UNUSED_TENSORS } from '../model/tensors';
-import { formulaTensor } from './formula';
+import { formulaRows, formulaTensor } from './formula';
 import { SafetensorsFile } from './safetensors';
 
 export interface Checkpoint {
   readonly config: ModelConfig;
   /** What it is, for engine.json. */
   readonly source: string;
+  /** Whose file it is: decides resize, normalisation formula and where statistics are looked for. */
+  readonly family: 'openpi' | 'lerobot';
+  /** Element types of the weights, sorted: `F32`, `BF16`, `BF16+F32`. */
+  readonly dtype: string;
   /** A tensor of `tensorShapes(config)` as float32. */
   read(name: string): Float32Array;
+  /** Rows first .. first+count-1 (of the first axis) of a tensor: nobody holds a table of 2 GB in memory. */
+  readRows(name: string, first: number, count: number): Float32Array;
   close(): void;
 }
 
@@ -23,7 +29,10 @@ export function randomCheckpoint(configPath: string, seed: number): Checkpoint {
   return {
     config,
     source: `formula weights, seed ${seed}`,
+    family: 'openpi',
+    dtype: 'F32',
     read: name => formulaTensor(name, shapeOf(shapes, name), seed),
+    readRows: (name, first, count) => formulaRows(name, shapeOf(shapes, name), seed, first, count),
     close: () => undefined,
   };
 }
@@ -38,7 +47,10 @@ export function openCheckpoint(dir: string): Checkpoint {
     return {
       config,
       source: 'model.safetensors',
+      family: 'openpi',
+      dtype: [...new Set([...names.values()].map(name => file.info(name).dtype))].sort().join('+'),
       read: name => file.readFloat32(names.get(name) ?? name),
+      readRows: (name, first, count) => file.readRowsFloat32(names.get(name) ?? name, first, count),
       close: () => file.close(),
     };
   } catch (error) {

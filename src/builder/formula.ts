@@ -27,13 +27,24 @@ export function formulaScale(name: string, shape: readonly number[]): { offset: 
 }
 
 /** The tensor's values; about 10 ns each. */
-export function formulaTensor(name: string, shape: readonly number[], seed: number): Float32Array {
+export const formulaTensor = (name: string, shape: readonly number[], seed: number): Float32Array =>
+  formulaRows(name, shape, seed, 0, shape[0] ?? 1);
+
+/** `count` rows of the first axis, from row `first` on. */
+export function formulaRows(
+  name: string,
+  shape: readonly number[],
+  seed: number,
+  first: number,
+  count: number,
+): Float32Array {
   const { offset, scale } = formulaScale(name, shape);
   const base = (fnv1a32(name) ^ Math.imul(seed, 0x85ebca6b)) >>> 0;
   const amplitude = scale * Math.sqrt(3);
-  const values = new Float32Array(shape.reduce((n, d) => n * d, 1));
+  const row = shape.slice(1).reduce((n, d) => n * d, 1);
+  const values = new Float32Array(count * row);
   for (let i = 0; i < values.length; i++) {
-    const u = (fmix32((Math.imul(i, 0x9e3779b1) + base) >>> 0) >>> 8) / 2 ** 24;
+    const u = (fmix32((Math.imul(first * row + i, 0x9e3779b1) + base) >>> 0) >>> 8) / 2 ** 24;
     values[i] = offset + amplitude * (2 * u - 1);
   }
   return values;

@@ -82,6 +82,17 @@ export class SafetensorsFile {
     return toFloat32(this.readBytes(name), dtype, `${name} in ${this.path}`);
   }
 
+  /** Rows of the first axis as float32. */
+  readRowsFloat32(name: string, first: number, count: number): Float32Array {
+    const { dtype, shape, begin } = this.info(name);
+    const rowBytes = shape.slice(1).reduce((n, d) => n * d, DTYPE_BYTES[dtype]);
+    if (first < 0 || first + count > (shape[0] ?? 0))
+      throw new OxygenError('INTERNAL', `rows ${first}..${first + count - 1} are outside ${name} [${shape}]`);
+    const bytes = new Uint8Array(count * rowBytes);
+    readExactly(this.#fd, bytes, begin + first * rowBytes, this.path);
+    return toFloat32(bytes, dtype, `${name} in ${this.path}`);
+  }
+
   /** An integer or boolean tensor as numbers. */
   readInts(name: string): number[] {
     const { dtype } = this.info(name);

@@ -53,7 +53,7 @@ export async function runBuild(args: string[]): Promise<number> {
     });
     const megabytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0) / 1e6;
     progress.end(`${out}: ${manifest.model.name}, ${manifest.precision}, ${megabytes.toFixed(1)} MB`);
-    if (manifest.normalization === 'none') {
+    if (manifest.normalization.state === 'missing') {
       console.error('build: no norm_stats.json: actions and state will be raw model units');
     }
     return 0;

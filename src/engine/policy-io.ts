@@ -26,7 +26,8 @@ export class PolicyIo {
     }
     this.manifest = manifest;
     this.tokenizer = loadTokenizer(path);
-    this.#stats = manifest.normalization === 'none' ? null : loadNormStats(join(dir, 'norm_stats.json'));
+    this.#stats =
+      manifest.normalization.state === 'missing' ? null : loadNormStats(join(dir, 'norm_stats.json'));
   }
 
   /** The frame of an observation. Throws STATE_INVALID, INSTRUCTION_INVALID or PROMPT_TOO_LONG. */

@@ -7,7 +7,29 @@ import { OxygenError } from '../core/errors';
 
 export const MANIFEST_FORMAT = 1;
 /** Raised when the graphs change; an engine of another builder version is refused. */
-export const BUILDER_VERSION = '0.1.0';
+export const BUILDER_VERSION = '0.2.0';
+
+export const PRECISIONS = ['fp32', 'int8'] as const;
+export type Precision = (typeof PRECISIONS)[number];
+
+/** How the action prompt is written, by the names of the README. */
+export const PROMPT_PROFILES = ['pi05_state', 'pi05_no_state', 'oxygen_subtask'] as const;
+export type PromptProfile = (typeof PROMPT_PROFILES)[number];
+
+/** How camera pictures are scaled: `pillow` antialiased (openpi serving), `torch` plain bilinear (lerobot). */
+export const RESIZE_PROFILES = ['pillow', 'torch'] as const;
+export type ResizeProfile = (typeof RESIZE_PROFILES)[number];
+
+/** `missing`: the checkpoint came without statistics; the node refuses it unless told to use raw model units. */
+export const NORM_MODES = ['quantile', 'zscore', 'identity', 'missing'] as const;
+export type NormMode = (typeof NORM_MODES)[number];
+export const NORM_CONVENTIONS = ['openpi', 'lerobot'] as const;
+export interface Normalization {
+  /** Whose formula: they differ in what keeps the division defined. */
+  readonly convention: (typeof NORM_CONVENTIONS)[number];
+  readonly state: NormMode;
+  readonly actions: NormMode;
+}
 
 const size = z.number().int().positive();
 const bareName = z.string().regex(/^[\w][\w.-]*$/, 'a bare file name');
@@ -15,6 +37,7 @@ const range = z.object({
   file: bareName,
   offset: z.number().int().nonnegative(),
   shape: z.array(size).min(1),
+  dtype: z.enum(['F32', 'BF16']),
 });
 const model = z.object({
   name: z.string(),
@@ -60,9 +83,12 @@ const manifestSchema = z.object({
   name: z.string(),
   source: z.string(),
   target: z.literal('cpu'),
-  precision: z.literal('fp32'),
+  precision: z.enum(PRECISIONS),
+  /** Element types of the checkpoint's weights, e.g. `F32` or `BF16+F32`. */
+  sourceDtype: z.string(),
   attention: z.enum(['bidirectional', 'causal']),
-  promptProfile: z.literal('openpi-pi05'),
+  promptProfile: z.enum(PROMPT_PROFILES),
+  resize: z.enum(RESIZE_PROFILES),
   model,
   maxPositions: size,
   topK: size,
@@ -70,7 +96,11 @@ const manifestSchema = z.object({
   stateDim: size,
   actionDims: size,
   special: z.object({ begin: z.number().int(), end: z.number().int(), pad: z.number().int() }),
-  normalization: z.enum(['quantile', 'none']),
+  normalization: z.object({
+    convention: z.enum(NORM_CONVENTIONS),
+    state: z.enum(NORM_MODES),
+    actions: z.enum(NORM_MODES),
+  }),
   /** Tensors that the host reads: the embedding table and the action expert's modulation weights. */
   hostTensors: z.record(z.string(), range),
   files: z.record(
