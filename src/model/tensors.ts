@@ -8,8 +8,16 @@ export const LANGUAGE = `${PE}paligemma.model.language_model.`;
 export const EXPERT = `${PE}gemma_expert.model.`;
 /** The embedding table is tied to the output head; a file holds it under one or both of these names. */
 export const EMBEDDING_NAMES = [`${PE}paligemma.lm_head.weight`, `${LANGUAGE}embed_tokens.weight`] as const;
-/** In files of both projects but used by no task. */
-export const UNUSED_TENSORS = [`${PE}gemma_expert.lm_head.weight`] as const;
+/**
+ * Known to be in files and to be used by no task: the expert's head (in every file), an embedding table of the expert
+ * (older converters), and pi0's state projection, which lerobot's loader drops from pi0.5 files too.
+ */
+export const UNUSED_TENSORS = [
+  `${PE}gemma_expert.lm_head.weight`,
+  `${EXPERT}embed_tokens.weight`,
+  'state_proj.weight',
+  'state_proj.bias',
+] as const;
 
 export type TensorShapes = ReadonlyMap<string, readonly number[]>;
 

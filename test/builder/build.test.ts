@@ -15,12 +15,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formulaTensor } from '../../src/builder/formula';
 import { writeSafetensors } from '../../src/builder/safetensors-writer';
-import { parseModelConfig } from '../../src/model/config';
+import { readModelConfig } from '../../src/model/config';
 import { EMBEDDING_NAMES, tensorShapes, UNUSED_TENSORS } from '../../src/model/tensors';
 import { engineDir, goldenDir, oxygen } from '../support/engines';
 
 const configPath = join(goldenDir('odd'), 'config.json');
-const config = parseModelConfig(JSON.parse(readFileSync(configPath, 'utf8')), configPath);
+const config = readModelConfig(configPath);
 const SEED = 2002;
 
 let dir: string;

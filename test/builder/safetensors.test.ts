@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { SafetensorsFile, toFloat32 } from '../../src/builder/safetensors';
+import { SafetensorsFile } from '../../src/builder/safetensors';
+import { toFloat32 } from '../../src/builder/safetensors-floats';
 import { OxygenError } from '../../src/core/errors';
 
 let dir: string;
