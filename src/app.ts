@@ -3,6 +3,7 @@
  * Order of the end: timers, last safe command, engine, preprocessing, ROS.
  */
 import { describeError, toOxygenError } from './core/errors';
+import { robotTransforms } from './core/robot';
 import { createEngineClient } from './engine/client';
 import type { EngineClient } from './engine/client';
 import { Preprocessor } from './ingest/preprocessor';
@@ -10,6 +11,7 @@ import { declareParameters } from './ros/declare-parameters';
 import { DropLog } from './ros/drops';
 import type { Logger } from './ros/drops';
 import { readManifest } from './model/manifest';
+import { checkStatistics } from './policies/raw-units';
 import { createGuardedNode } from './ros/guard';
 import { OxygenNode } from './ros/node';
 import { nodeParameters } from './ros/params';
@@ -78,9 +80,14 @@ async function serve(
   const parameters = nodeParameters(declareParameters(rcl, node, log));
   const robot = readRobotFile(parameters.robot);
   const { model, ...manifest } = readManifest(parameters.engine);
-  checkRobot(robot, { ...manifest, ...model, name: manifest.name }, parameters.robot);
+  for (const note of checkRobot(robot, { ...manifest, ...model, name: manifest.name }, parameters.robot)) {
+    log.info(`${parameters.robot}: ${note}`);
+  }
+  const raw = checkStatistics(parameters.engine, manifest.normalization, parameters.rawUnits);
+  if (raw !== null) log.warn(raw);
   const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
-  const engine = createEngineClient({ ...parameters.engineOptions, cameras }, line => log.info(line));
+  const options = { ...parameters.engineOptions, cameras, robot: robotTransforms(robot) };
+  const engine = createEngineClient(options, line => log.info(line));
   const preprocessing = new Preprocessor();
   const oxygen = new OxygenNode({ rcl, node, robot, parameters, engine, preprocessing, drops, log, nowMs });
   try {

@@ -4,7 +4,8 @@
  * Step 0 of a chunk plays at its *start*. A later chunk starts as long ago as chunks have really been playing
  * since its observation, so with an unbroken stream its start is its observation stamp, and after a pause (cold
  * start, hold) no step is skipped. Chunks replace each other (`latest_only`); #playing is the one seam where an
- * aggregate over several chunks would go.
+ * aggregate over several chunks would go. Where the robot file says so, at most `executeSteps` steps of a chunk are
+ * played, counted from the step at which it enters; the rest counts as not there.
  *
  * - position: linear between steps
  * - velocity: the step's value while the chunk lasts
@@ -18,6 +19,8 @@ import type { ActionChunk } from './types';
 const MAX_LATE_NS = 250_000_000n;
 /** Longest memory of what has been played; an observation older than this is refused anyway. */
 const MEMORY_NS = 60_000_000_000n;
+/** A whole number of steps is one, whatever rounding to nanoseconds did. */
+const EXACT = 1e-6;
 
 export type Refusal = 'epoch' | 'late' | 'non-finite';
 export type Acceptance =
@@ -37,6 +40,9 @@ export interface Sample {
 
 interface Playing {
   readonly chunk: ActionChunk;
+  /** Steps that count, from step 0; deltas have their own. */
+  readonly horizon: number;
+  readonly deltaHorizon: number;
   readonly startNs: bigint;
   /** When this chunk took over from the one before. */
   readonly enteredNs: bigint;
@@ -62,15 +68,17 @@ const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 export class ChunkTimeline {
   readonly #dims: readonly ActionDim[];
   readonly #stepNs: number;
+  readonly #executeSteps: number;
   readonly #hasDeltas: boolean;
   #epoch = 0;
   #playing: Playing | null = null;
   #played: Span[] = [];
   #sent: SentDelta[] = [];
 
-  constructor(dims: readonly ActionDim[], trainHz: number) {
+  constructor(dims: readonly ActionDim[], trainHz: number, executeSteps: number | null = null) {
     this.#dims = dims;
     this.#stepNs = 1e9 / trainHz;
+    this.#executeSteps = executeSteps ?? Infinity;
     this.#hasDeltas = dims.some(dim => dim.kind === 'delta');
   }
 
@@ -92,13 +100,17 @@ export class ChunkTimeline {
     if (!chunk.values.every(Number.isFinite)) return { accepted: false, reason: 'non-finite' };
     const consumedNs = this.#playedSince(chunk.observationStampNs, nowNs);
     const startNs = nowNs - consumedNs;
-    const endNs = startNs + this.#steps(chunk.horizon);
+    const firstStep = Number(consumedNs) / this.#stepNs;
+    const horizon = Math.min(chunk.horizon, Math.floor(firstStep + EXACT) + this.#executeSteps);
+    const endNs = startNs + this.#steps(horizon);
     if (endNs <= nowNs) return { accepted: false, reason: 'late' };
 
     const grid = this.#deltaGrid(chunk.observationStampNs, nowNs);
     this.#stop(nowNs);
     this.#playing = {
       chunk,
+      horizon,
+      deltaHorizon: Math.min(chunk.horizon, grid.index + this.#executeSteps),
       startNs,
       enteredNs: nowNs,
       endNs,
@@ -106,7 +118,7 @@ export class ChunkTimeline {
       deltaOffsetNs: grid.dueNs - this.#steps(grid.index),
     };
     this.#forget(nowNs);
-    return { accepted: true, startNs, firstStep: Number(consumedNs) / this.#stepNs };
+    return { accepted: true, startNs, firstStep };
   }
 
   sample(nowNs: bigint): Sample {
@@ -117,14 +129,14 @@ export class ChunkTimeline {
       return { values: null, source: 'hold', step: -1, ageNs };
     }
     const at = Math.max(0, Number(nowNs - playing.startNs) / this.#stepNs);
-    const step = Math.min(Math.floor(at), playing.chunk.horizon - 1);
+    const step = Math.min(Math.floor(at), playing.horizon - 1);
     const deltaSteps = this.#dueDeltas(playing, nowNs);
     const values = Float64Array.from(this.#dims, (dim, d) => {
       if (dim.kind === 'delta') return deltaSteps.reduce((sum, k) => sum + this.#at(playing, k, d), 0);
       const value = this.#at(playing, step, d);
       if (dim.kind === 'velocity') return nowNs < playing.endNs ? value : 0;
       if (dim.kind === 'binary') return value >= (dim.min + dim.max) / 2 ? dim.max : dim.min;
-      const next = this.#at(playing, Math.min(step + 1, playing.chunk.horizon - 1), d);
+      const next = this.#at(playing, Math.min(step + 1, playing.horizon - 1), d);
       return value + (next - value) * Math.min(1, at - step);
     });
     return { values, source: 'chunk', step, ageNs };
@@ -169,14 +181,14 @@ export class ChunkTimeline {
   }
 
   #owesDeltas(playing: Playing): boolean {
-    return this.#hasDeltas && playing.nextDelta < playing.chunk.horizon;
+    return this.#hasDeltas && playing.nextDelta < playing.deltaHorizon;
   }
 
   /** Takes the deltas that became due since the last sample. */
   #dueDeltas(playing: Playing, nowNs: bigint): readonly number[] {
     if (!this.#hasDeltas) return [];
     const due: number[] = [];
-    for (; playing.nextDelta < playing.chunk.horizon; playing.nextDelta++) {
+    for (; playing.nextDelta < playing.deltaHorizon; playing.nextDelta++) {
       const dueNs = playing.deltaOffsetNs + this.#steps(playing.nextDelta);
       if (dueNs > nowNs) break;
       if (nowNs - dueNs <= MAX_LATE_NS) due.push(playing.nextDelta);

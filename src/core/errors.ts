@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   // tokenizer and prompt
   TOKENIZER_INVALID: 'the tokenizer file is missing or of an unsupported kind',
   PROMPT_TOO_LONG: 'the prompt has more tokens than the model accepts',
+  PROMPT_SHORTENED: 'the end of a long instruction was left out of the prompt',
   INSTRUCTION_INVALID: 'the instruction is empty or unusable',
   // requests
   REQUEST_INVALID: 'a language request is malformed',
@@ -38,6 +39,7 @@ export const ERROR_CODES = {
   IMAGE_CORRUPT: 'the compressed image cannot be decoded',
   PREPROCESSOR_DOWN: 'the image preprocessing worker ended; the next frame starts it again',
   STATE_INVALID: 'the joint state lacks a joint or holds a non-finite value',
+  STATE_UNUSUAL: 'a joint is far outside the range that it had in the training data',
   STAMP_INVALID: 'the time stamp is zero, in the future or runs backwards',
   INPUT_MISSING: 'an input is silent, or its stamps do not fit those of the others',
   // action

@@ -4,11 +4,21 @@ import type { ActionKind } from './types';
 export const IMAGE_TRANSPORTS = ['raw', 'compressed'] as const;
 export type ImageTransport = (typeof IMAGE_TRANSPORTS)[number];
 
+/** Degrees. The pictures of LIBERO, for one, come upside down, and its checkpoints were trained on turned ones. */
+export const CAMERA_ROTATIONS = [0, 180] as const;
+export type CameraRotation = (typeof CAMERA_ROTATIONS)[number];
+
+/** What lies between the robot's units and the checkpoint's; `none`: nothing. */
+export const PLATFORM_NAMES = ['none', 'libero', 'droid', 'aloha', 'arx'] as const;
+export type PlatformName = (typeof PLATFORM_NAMES)[number];
+
 export interface CameraInput {
   /** Camera slot of the engine, e.g. `base_0_rgb`. */
   readonly slot: string;
   readonly topic: string;
   readonly transport: ImageTransport;
+  /** How the picture is turned before anything else. */
+  readonly rotate: CameraRotation;
 }
 
 /** One action dimension, in the order of the checkpoint. */
@@ -26,11 +36,31 @@ export interface ActionDim {
 
 export interface Robot {
   readonly name: string;
+  readonly platform: PlatformName;
   readonly cameras: readonly CameraInput[];
   readonly state: { readonly topic: string; readonly joints: readonly string[] };
   readonly actions: readonly ActionDim[];
-  /** `trainHz`: spacing of the steps of a chunk. */
-  readonly rates: { readonly trainHz: number };
+  /** Per action the index in `state.joints` that the model's value is relative to; null: the value is absolute. */
+  readonly relativeTo: readonly (number | null)[];
+  /**
+   * `trainHz`: spacing of the steps of a chunk. `executeSteps`: steps of a chunk that are played at most before the
+   * next one; null is all of them.
+   */
+  readonly rates: { readonly trainHz: number; readonly executeSteps: number | null };
   /** `toleranceMs`: widest span of stamps in one observation; `timeoutMs`: silence of an input worth a warning. */
   readonly sync: { readonly toleranceMs: number; readonly timeoutMs: number };
 }
+
+/** What the engine process must know of the robot to turn its units into the model's and back. */
+export interface RobotTransforms {
+  readonly platform: PlatformName;
+  readonly stateNames: readonly string[];
+  /** As in Robot; its length is the number of actions that leave the engine. */
+  readonly relativeTo: readonly (number | null)[];
+}
+
+export const robotTransforms = (robot: Robot): RobotTransforms => ({
+  platform: robot.platform,
+  stateNames: robot.state.joints,
+  relativeTo: robot.relativeTo,
+});

@@ -30,6 +30,8 @@ export interface Frame {
   readonly promptIds: readonly number[];
   /** Starting noise [H·A]; without it the executor draws the counter-based noise of the stamp. */
   readonly noise?: Float32Array;
+  /** The observation's state in the model's units, not normalised: what relative actions start from. */
+  readonly state?: Float64Array;
 }
 
 /** One language generation asked for. */

@@ -105,7 +105,14 @@ export class EngineHost {
     const sessions = await ModelSessions.load(options.engineDir, options.threads);
     try {
       this.#costs = new RunCosts(sessions.manifest.costs, options.denoiseSteps);
-      const io = new PolicyIo(options.engineDir, sessions.manifest);
+      const io = new PolicyIo(
+        options.engineDir,
+        sessions.manifest,
+        options.robot,
+        message => this.#send({ type: 'warning', code: 'STATE_UNUSUAL', message }),
+        options.longPrompt,
+        error => this.#drop(error),
+      );
       const deployment = deploy(
         sessions,
         {
@@ -219,6 +226,7 @@ export class EngineHost {
       provider: 'cpu',
       imageHeight: model.vision.imageHeight,
       imageWidth: model.vision.imageWidth,
+      resize: m.resize,
       cameraSlots: model.cameraSlots,
       stateDim: m.stateDim,
       actionDims: m.actionDims,

@@ -4,6 +4,9 @@
  */
 import type { ActionChunk, EndReason, Observation } from '../core/types';
 import type { ErrorCode } from '../core/errors';
+import type { LongPrompt } from '../model/prompt-ids';
+import type { RobotTransforms } from '../core/robot';
+import type { ResizeProfile } from '../model/manifest';
 
 /** A language request as it arrives; the engine process tokenises `text`. */
 export interface LanguageRequestInput {
@@ -31,6 +34,8 @@ export interface EngineOptions {
   readonly engineDir: string;
   /** Camera slots that this deployment has, in the engine's slot order. */
   readonly cameras: readonly string[];
+  /** Null: no robot; the model's units, all dimensions. */
+  readonly robot: RobotTransforms | null;
   readonly threads: number;
   /** Seed of the counter-based action noise. */
   readonly seed: bigint;
@@ -42,6 +47,8 @@ export interface EngineOptions {
   /** Longest seed in tokens. */
   readonly maxSeedTokens: number;
   readonly attention: 'bidirectional' | 'causal';
+  /** What becomes of an instruction that is too long for the prompt. */
+  readonly longPrompt: LongPrompt;
   /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */
   readonly noiseFile: string | null;
   readonly tunables: EngineTunables;
@@ -69,6 +76,8 @@ export interface EngineInfo {
   readonly provider: string;
   readonly imageHeight: number;
   readonly imageWidth: number;
+  /** How the checkpoint wants its pictures scaled. */
+  readonly resize: ResizeProfile;
   /** All slots of the model, in its order. */
   readonly cameraSlots: readonly string[];
   readonly stateDim: number;
@@ -122,5 +131,7 @@ export type FromEngine =
   | { readonly type: 'stats'; readonly stats: FrameStats }
   /** Something was refused or thrown away; counted by code. */
   | { readonly type: 'drop'; readonly code: ErrorCode; readonly message: string }
+  /** Something is odd, but was used. */
+  | { readonly type: 'warning'; readonly code: ErrorCode; readonly message: string }
   | { readonly type: 'alive' }
   | { readonly type: 'fatal'; readonly code: ErrorCode; readonly message: string };

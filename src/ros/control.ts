@@ -25,14 +25,14 @@ export class Control {
   #lastNs: bigint | null = null;
 
   constructor(robot: Robot) {
-    const { trainHz } = robot.rates;
+    const { trainHz, executeSteps } = robot.rates;
     this.#gateConfig = {
       dims: robot.actions,
       stepSeconds: 1 / trainHz,
       rampMs: RAMP_MS,
       faultAfter: FAULT_AFTER,
     };
-    this.#timeline = new ChunkTimeline(robot.actions, trainHz);
+    this.#timeline = new ChunkTimeline(robot.actions, trainHz, executeSteps);
   }
 
   get mode(): GateMode {

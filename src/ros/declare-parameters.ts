@@ -9,6 +9,7 @@ const TYPE_NAMES = {
   string: 'PARAMETER_STRING',
   integer: 'PARAMETER_INTEGER',
   double: 'PARAMETER_DOUBLE',
+  boolean: 'PARAMETER_BOOL',
 } as const;
 
 /**

@@ -212,6 +212,8 @@ export class OxygenNode {
         return this.#board.stats(event.stats);
       case 'drop':
         return drops.drop(event.code, event.message);
+      case 'warning':
+        return drops.warn(event.code, event.message, event.message);
       default:
         return;
     }

@@ -1,12 +1,13 @@
 /** The node's parameters as one table of data: declarations, checks and the README table all come from here. */
 import { OxygenError } from '../core/errors';
 import type { EngineOptions, EngineTunables } from '../engine/protocol';
+import { LONG_PROMPTS, type LongPrompt } from '../model/prompt-ids';
 
-export const PARAMETER_KINDS = ['string', 'integer', 'double'] as const;
+export const PARAMETER_KINDS = ['string', 'integer', 'double', 'boolean'] as const;
 export type ParameterKind = (typeof PARAMETER_KINDS)[number];
 
 /** Integers are bigint, as ROS has them: a 64-bit seed keeps its last digit. */
-export type ParameterValue = string | bigint | number;
+export type ParameterValue = string | bigint | number | boolean;
 
 export interface ParameterSpec {
   readonly name: string;
@@ -46,6 +47,14 @@ const double = (
   description: string,
   readOnly = true,
 ): ParameterSpec => ({ name, kind: 'double', default: value, min, max, description, readOnly });
+
+const flag = (name: string, description: string): ParameterSpec => ({
+  name,
+  kind: 'boolean',
+  default: false,
+  description,
+  readOnly: true,
+});
 
 const choice = (name: string, choices: readonly string[], description: string): ParameterSpec => ({
   ...text(name, choices[0]!, description),
@@ -90,11 +99,20 @@ export const PARAMETERS: readonly ParameterSpec[] = [
     ['bidirectional', 'causal'],
     'Attention inside the prefix; as the checkpoint was trained.',
   ),
+  flag(
+    'raw_units',
+    'Start although the engine has no normalisation statistics: its raw numbers are the commands.',
+  ),
   text('noise_file', '', 'Raw float32 file that replaces the noise of every frame (tests); empty is none.'),
   choice(
     'on_instruction',
     ['continue', 'hold'],
     'On a new instruction: the playing chunk goes on, or stops at once.',
+  ),
+  choice(
+    'on_long_prompt',
+    LONG_PROMPTS,
+    'On an instruction that does not fit the prompt: its end is left out, or no frame is taken.',
   ),
   double('status_rate_hz', 1, 0.1, 50, 'Rate of the `status` topic.'),
 ];
@@ -107,9 +125,11 @@ export interface NodeParameters {
   readonly maxTokens: number;
   readonly onInstruction: 'continue' | 'hold';
   readonly statusRateHz: number;
+  /** Without statistics the node starts only with this. */
+  readonly rawUnits: boolean;
   readonly tunables: EngineTunables;
-  /** Everything of EngineOptions but the cameras, which the robot file names. */
-  readonly engineOptions: Omit<EngineOptions, 'cameras'>;
+  /** Everything of EngineOptions but what the robot file says. */
+  readonly engineOptions: Omit<EngineOptions, 'cameras' | 'robot'>;
 }
 
 /**
@@ -124,6 +144,10 @@ export function checkParameter(spec: ParameterSpec, value: unknown): ParameterVa
     if (spec.choices && !spec.choices.includes(value))
       throw fail(`one of ${spec.choices.join(', ')} is wanted`);
     if (spec.default === null && value === '') throw fail('a path is wanted');
+    return value;
+  }
+  if (spec.kind === 'boolean') {
+    if (typeof value !== 'boolean') throw fail('true or false is wanted');
     return value;
   }
   const number = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : NaN;
@@ -178,6 +202,7 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
     maxTokens: number('max_tokens'),
     onInstruction: string('on_instruction') as 'continue' | 'hold',
     statusRateHz: number('status_rate_hz'),
+    rawUnits: values.get('raw_units') as boolean,
     tunables,
     engineOptions: {
       engineDir: string('engine'),
@@ -189,6 +214,7 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
       maxTokens: number('max_tokens'),
       maxSeedTokens: number('max_seed_tokens'),
       attention: string('attention') as 'bidirectional' | 'causal',
+      longPrompt: string('on_long_prompt') as LongPrompt,
       noiseFile: string('noise_file') === '' ? null : string('noise_file'),
       tunables,
     },
@@ -205,7 +231,7 @@ export const engineTunables = (values: ReadonlyMap<string, ParameterValue>): Eng
 export function parameterTable(): string {
   const rows = PARAMETERS.map(spec => {
     const value = spec.default === null ? 'required' : `\`${spec.default === '' ? "''" : spec.default}\``;
-    const allowed = spec.choices ? spec.choices.join(', ') : spec.kind === 'string' ? '' : range(spec);
+    const allowed = spec.choices?.join(', ') ?? (spec.min === undefined ? '' : range(spec));
     const live = spec.readOnly ? '' : ' Can be changed live.';
     return `| \`${spec.name}\` | ${spec.kind} | ${value} | ${allowed} | ${spec.description}${live} |`;
   });

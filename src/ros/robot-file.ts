@@ -5,8 +5,10 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
 import { ACTION_KINDS } from '../core/types';
-import { IMAGE_TRANSPORTS } from '../core/robot';
+import { CAMERA_ROTATIONS, IMAGE_TRANSPORTS, PLATFORM_NAMES } from '../core/robot';
 import type { Robot } from '../core/robot';
+import { PLATFORMS } from '../policies/platforms';
+import type { Platform } from '../policies/platforms';
 
 const word = z.string().min(1);
 const finite = z.number().refine(Number.isFinite, 'must be finite');
@@ -14,6 +16,7 @@ const finite = z.number().refine(Number.isFinite, 'must be finite');
 const cameraSchema = z.strictObject({
   topic: word.optional(),
   transport: z.enum(IMAGE_TRANSPORTS).default('raw'),
+  rotate: z.literal(CAMERA_ROTATIONS).default(0),
 });
 
 const actionSchema = z
@@ -24,6 +27,7 @@ const actionSchema = z
     min: finite,
     max: finite,
     max_rate: z.number().positive().optional(),
+    relative_to_state: z.boolean().optional(),
   })
   .refine(action => action.min < action.max, { path: ['min'], message: 'must be below max' })
   .refine(action => !isMotion(action.kind) || (action.min <= 0 && action.max >= 0), {
@@ -33,12 +37,16 @@ const actionSchema = z
 
 const robotSchema = z.strictObject({
   name: word,
+  platform: z.enum(PLATFORM_NAMES).default('none'),
   cameras: z
     .record(word, cameraSchema)
     .refine(c => Object.keys(c).length > 0, 'must name at least one camera'),
   state: z.strictObject({ topic: word.default('joint_states'), joints: z.array(word).min(1) }),
   actions: z.array(actionSchema).min(1),
-  rates: z.strictObject({ train_hz: z.number().positive().max(1000) }),
+  rates: z.strictObject({
+    train_hz: z.number().positive().max(1000),
+    execute_steps: z.number().int().positive().optional(),
+  }),
   sync: z
     .strictObject({
       tolerance_ms: z.number().positive().default(50),
@@ -78,11 +86,14 @@ export function parseRobot(text: string, source: string): Robot {
   const result = robotSchema.safeParse(content);
   if (!result.success) throw invalid(source, result.error.issues.map(issueText));
   const file = result.data;
+  const platform = PLATFORMS[file.platform];
   const robot: Robot = {
     name: file.name,
+    platform: file.platform,
     cameras: Object.entries(file.cameras).map(([slot, camera]) => ({
       slot,
       transport: camera.transport,
+      rotate: camera.rotate,
       topic:
         camera.topic ?? `camera/${slot}/${camera.transport === 'raw' ? 'image_raw' : 'image_raw/compressed'}`,
     })),
@@ -95,39 +106,95 @@ export function parseRobot(text: string, source: string): Robot {
       max: action.max,
       maxRate: action.max_rate ?? null,
     })),
-    rates: { trainHz: file.rates.train_hz },
+    relativeTo: relativeTo(file, platform),
+    rates: { trainHz: file.rates.train_hz, executeSteps: file.rates.execute_steps ?? null },
     sync: { toleranceMs: file.sync.tolerance_ms, timeoutMs: file.sync.timeout_ms },
   };
-  const repeated = [
+  const faults = [
     ...duplicates(robot.state.joints).map(joint => `state.joints: ${joint} is listed twice`),
     ...duplicates(robot.actions.map(action => action.name)).map(name => `actions: ${name} is listed twice`),
     ...duplicates(robot.cameras.map(camera => camera.topic)).map(topic => `cameras: two slots use ${topic}`),
   ];
-  if (repeated.length > 0) throw invalid(source, repeated);
+  faults.push(...platformFaults(robot, platform), ...relativeFaults(robot));
+  if (faults.length > 0) throw invalid(source, faults);
   return robot;
+}
+
+/** An index of -1 is a fault that `relativeFaults` tells. */
+function relativeTo(
+  { actions, state }: z.infer<typeof robotSchema>,
+  platform: Platform,
+): readonly (number | null)[] {
+  return actions.map((action, i) => {
+    if (action.relative_to_state === undefined) return platform.relative[i] ? i : null;
+    return action.relative_to_state ? state.joints.indexOf(action.joint ?? action.name) : null;
+  });
+}
+
+function relativeFaults(robot: Robot): readonly string[] {
+  return robot.relativeTo.flatMap((index, i) => {
+    const { joint, kind } = robot.actions[i]!;
+    const key = `actions[${i}].relative_to_state`;
+    if (index === null) return [];
+    if (index === -1) return [`${key}: ${joint} is not among state.joints; name it there or with "joint"`];
+    return kind === 'position' ? [] : [`${key}: only a position can be relative to the state, not a ${kind}`];
+  });
+}
+
+function platformFaults(robot: Robot, platform: Platform): readonly string[] {
+  const widths = [
+    ['state.joints', robot.state.joints.length, platform.stateDims],
+    ['actions', robot.actions.length, platform.actionDims],
+  ] as const;
+  return widths.flatMap(([key, mine, wanted]) =>
+    wanted === null || mine === wanted
+      ? []
+      : [`${key}: ${mine} entries, but the platform ${platform.name} has ${wanted}`],
+  );
 }
 
 /** What a robot must agree with. */
 export interface EngineShape {
   readonly name: string;
   readonly cameraSlots: readonly string[];
+  /** Widths that the statistics give; those of the model where there are none. */
   readonly stateDim: number;
   readonly actionDims: number;
+  /** Width of the model's actions. */
+  readonly actionDim: number;
+  readonly horizon: number;
 }
 
-/** @throws OxygenError ROBOT_FILE_INVALID where the robot file and the engine contradict each other. */
-export function checkRobot(robot: Robot, info: EngineShape, source: string): void {
-  const strangers = robot.cameras.filter(camera => !info.cameraSlots.includes(camera.slot));
-  const faults = strangers.map(
-    camera =>
-      `cameras.${camera.slot}: the engine ${info.name} has no such slot; it has ${info.cameraSlots.join(', ')}`,
-  );
-  const count = (key: string, mine: number, theirs: number): void => {
-    if (mine !== theirs) faults.push(`${key}: ${mine} entries, but the engine ${info.name} has ${theirs}`);
+/**
+ * Compares the robot file with the engine. Returns lines for the log about what is left unused.
+ * @throws OxygenError ROBOT_FILE_INVALID where they contradict each other.
+ */
+export function checkRobot(robot: Robot, engine: EngineShape, source: string): readonly string[] {
+  const faults = robot.cameras
+    .filter(camera => !engine.cameraSlots.includes(camera.slot))
+    .map(
+      ({ slot }) =>
+        `cameras.${slot}: the engine ${engine.name} has no such slot; it has ${engine.cameraSlots.join(', ')}`,
+    );
+  const notes: string[] = [];
+  const fits = (key: string, mine: number, theirs: number, what: string): void => {
+    if (mine > theirs)
+      faults.push(`${key}: ${mine} entries, but the engine ${engine.name} has ${theirs} ${what}`);
+    if (mine < theirs)
+      notes.push(`${key}: ${mine} entries; the first ${mine} of the engine's ${theirs} ${what} are used`);
   };
-  count('state.joints', robot.state.joints.length, info.stateDim);
-  count('actions', robot.actions.length, info.actionDims);
+  fits('state.joints', robot.state.joints.length, engine.stateDim, 'state dimensions');
+  const { length } = robot.actions;
+  if (length > engine.actionDim) fits('actions', length, engine.actionDim, 'action dimensions in its model');
+  else fits('actions', length, engine.actionDims, 'action dimensions');
+  const { executeSteps } = robot.rates;
+  if (executeSteps !== null && executeSteps > engine.horizon) {
+    faults.push(
+      `rates.execute_steps: ${executeSteps}, but a chunk of the engine ${engine.name} has ${engine.horizon} steps`,
+    );
+  }
   if (faults.length > 0) throw invalid(source, faults);
+  return notes;
 }
 
 const duplicates = (names: readonly string[]): readonly string[] => [

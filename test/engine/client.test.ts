@@ -10,8 +10,8 @@ import { engineDir, ROOT } from '../support/engines';
 const { createEngineClient } = require(join(ROOT, 'dist/engine/client.js')) as typeof ClientModule;
 
 const OPTIONS: EngineOptions = {
-  engineDir: engineDir('demo'), cameras: ['base_0_rgb'], threads: 1, seed: 1n, denoiseSteps: 10, maxRequests: 4, maxQueue: 8, maxTokens: 64,
-  maxSeedTokens: 16, attention: 'bidirectional', noiseFile: null, tunables: { tokensPerFrame: 5, replanRateHz: 0 },
+  engineDir: engineDir('demo'), cameras: ['base_0_rgb'], robot: null, threads: 1, seed: 1n, denoiseSteps: 10, maxRequests: 4, maxQueue: 8, maxTokens: 64,
+  maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, tunables: { tokensPerFrame: 5, replanRateHz: 0 },
 }; // prettier-ignore
 
 type Event = ClientModule.EngineEvent;

@@ -10,10 +10,12 @@ const T0 = 100_000_000_000_000n;
 
 const robot = (cameras: readonly string[], joints = ['pan', 'lift', 'elbow']): Robot => ({
   name: 'r',
-  cameras: cameras.map(slot => ({ slot, topic: `camera/${slot}`, transport: 'raw' })),
+  cameras: cameras.map(slot => ({ slot, topic: `camera/${slot}`, transport: 'raw', rotate: 0 })),
   state: { topic: 'joint_states', joints },
   actions: joints.map(name => ({ name, joint: name, kind: 'position', min: -9, max: 9, maxRate: null })),
-  rates: { trainHz: 20 },
+  platform: 'none',
+  relativeTo: joints.map(() => null),
+  rates: { trainHz: 20, executeSteps: null },
   sync: { toleranceMs: 50, timeoutMs: 300 },
 });
 
@@ -138,6 +140,19 @@ describe('pairing (O-05)', () => {
     expect(ingest.problem(3300)!.message).toMatch(/camera\/wrist: silent for 2\.0 s/);
     feed(T0 + 4000n * MS, 4000, true);
     expect(ingest.problem(4001)).toBeNull();
+  });
+
+  test('O-04 d: a camera that never publishes is named within two seconds, and no observation is made without it', () => {
+    const { ingest } = setUp();
+    for (let n = 0; n < 60; n++) {
+      ingest.jointState(joints(T0 + BigInt(n) * 33n * MS), n * 33);
+      ingest.camera('base', picture(T0 + BigInt(n) * 33n * MS), n * 33);
+      expect(ingest.take(n * 33)).toBeNull();
+    }
+    expect(ingest.problem(1980)).toEqual({
+      topic: 'camera/wrist',
+      message: expect.stringMatching(/camera\/wrist: no usable message yet; no new action chunks without it/),
+    });
   });
 
   test('a picture serves one observation, a state may serve several', () => {

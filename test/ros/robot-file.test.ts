@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OxygenError } from '../../src/core/errors';
 import { checkRobot, parseRobot, readRobotFile } from '../../src/ros/robot-file';
+import type { Robot } from '../../src/core/robot';
+import { PLATFORMS } from '../../src/policies/platforms';
 import type { EngineShape } from '../../src/ros/robot-file';
 
 const ROBOTS = join(__dirname, '../../config/robots');
@@ -21,6 +23,8 @@ const info = (over: Partial<EngineShape> = {}): EngineShape => ({
   cameraSlots: ['base_0_rgb', 'left_wrist_0_rgb', 'right_wrist_0_rgb'],
   stateDim: 4,
   actionDims: 4,
+  actionDim: 32,
+  horizon: 10,
   ...over,
 });
 
@@ -31,7 +35,7 @@ test.each(['demo', 'tiny', 'odd'])('the shipped robot file %s is valid', name =>
 test('defaults are filled in', () => {
   const robot = parseRobot(
     `name: r
-cameras: { a: {}, b: { transport: compressed } }
+cameras: { a: {}, b: { transport: compressed, rotate: 180 } }
 state: { joints: [j] }
 actions: [{ name: j, kind: position, min: -1, max: 1 }]
 rates: { train_hz: 20 }`,
@@ -41,6 +45,7 @@ rates: { train_hz: 20 }`,
     'camera/a/image_raw',
     'camera/b/image_raw/compressed',
   ]);
+  expect(robot.cameras.map(camera => camera.rotate)).toEqual([0, 180]);
   expect(robot.state.topic).toBe('joint_states');
   expect(robot.actions[0]).toMatchObject({ joint: 'j', maxRate: null });
   expect(robot.sync).toEqual({ toleranceMs: 50, timeoutMs: 300 });
@@ -63,6 +68,11 @@ test.each<[string, (text: string) => string, RegExp]>([
     t => t.replace('kind: position, min: -1.6', 'kind: velocity, min: 0.5'),
     /0 is how/,
   ],
+  [
+    'another rotation',
+    t => t.replace('transport: raw', 'transport: raw, rotate: 90'),
+    /cameras\.base_0_rgb\.rotate: must be one of 0, 180/,
+  ],
   ['no rates', t => t.replace(/rates:.*\n/, ''), /rates: is missing/],
   ['an unknown key', t => `${t}colour: red\n`, /colour/],
   ['a word for a number', t => t.replace('train_hz: 20', 'train_hz: fast'), /rates\.train_hz/],
@@ -82,12 +92,144 @@ test('a missing file is named with its full path', () => {
   expect(error.message).toContain(`${process.cwd()}/nowhere.yaml`);
 });
 
-test('the engine is compared: slots (O-04 b), widths (O-11 c)', () => {
+const faultOf = (robot: Robot, engine: Partial<EngineShape>): string => {
+  const error = fault(() => checkRobot(robot, info(engine), 'x.yaml'));
+  expect(error.code).toBe('ROBOT_FILE_INVALID');
+  return error.message;
+};
+
+describe('O-04 cameras in the right slots', () => {
+  const three = (slots: readonly string[]): Robot =>
+    parseRobot(
+      demo.replace(/cameras:[^]*?state:/, `cameras: { ${slots.map(s => `${s}: {}`).join(', ')} }\nstate:`),
+      'x',
+    );
+  const { cameraSlots } = info();
+
+  test('(a) the order in the file means nothing: a slot keeps its topic', () => {
+    const byOrder = (robot: Robot) =>
+      cameraSlots.map(slot => robot.cameras.find(c => c.slot === slot)!.topic);
+    const turned = three([...cameraSlots].reverse());
+    expect(turned.cameras.map(camera => camera.slot)).not.toEqual(cameraSlots);
+    expect(byOrder(turned)).toEqual(byOrder(three(cameraSlots)));
+  });
+  test('(b) a slot that the engine does not have: the legal ones are listed', () => {
+    expect(faultOf(three(['base_0_rgb', 'wrist_0_rgb']), {})).toMatch(
+      /cameras\.wrist_0_rgb: .*no such slot; it has base_0_rgb, left_wrist_0_rgb, right_wrist_0_rgb/,
+    );
+  });
+  test('(c) a slot that is not listed is absent, and nothing is missed', () => {
+    expect(checkRobot(three(['base_0_rgb', 'left_wrist_0_rgb']), info(), 'x')).toEqual([]);
+  });
+});
+
+describe('O-08 joint order', () => {
+  test('state and actions stay in the order of the file, whatever the names', () => {
+    const robot = parseRobot(demo.replace('joints: [yaw, shoulder', 'joints: [shoulder, yaw'), 'x');
+    expect(robot.state.joints).toEqual(['shoulder', 'yaw', 'elbow', 'wrist']);
+    expect(robot.actions.map(action => action.name)).toEqual(['yaw', 'shoulder', 'elbow', 'wrist']);
+  });
+  test('a relative action is relative to the joint of its name, not of its place', () => {
+    const relative = demo.replaceAll('kind: position,', 'kind: position, relative_to_state: true,');
+    const robot = parseRobot(relative.replace('joints: [yaw, shoulder', 'joints: [shoulder, yaw'), 'x');
+    expect(robot.relativeTo).toEqual([1, 0, 2, 3]);
+  });
+});
+
+describe('O-11 widths', () => {
   const robot = parseRobot(demo, 'x.yaml');
-  expect(() => checkRobot(robot, info(), 'x.yaml')).not.toThrow();
-  const slots = fault(() => checkRobot(robot, info({ cameraSlots: ['a', 'b', 'c'] }), 'x.yaml'));
-  expect(slots.message).toMatch(/base_0_rgb.*no such slot; it has a, b, c/);
-  const widths = fault(() => checkRobot(robot, info({ stateDim: 7, actionDims: 8 }), 'x.yaml'));
-  expect(widths.message).toMatch(/state\.joints: 4 entries, but the engine toy has 7/);
-  expect(widths.message).toMatch(/actions: 4 entries, but the engine toy has 8/);
+  test('(a) equal widths: nothing to say', () => {
+    expect(checkRobot(robot, info(), 'x.yaml')).toEqual([]);
+  });
+  test('(b) an engine that is wider: its first dimensions are used, and that is said', () => {
+    expect(checkRobot(robot, info({ stateDim: 32, actionDims: 7 }), 'x.yaml')).toEqual([
+      "state.joints: 4 entries; the first 4 of the engine's 32 state dimensions are used",
+      "actions: 4 entries; the first 4 of the engine's 7 action dimensions are used",
+    ]);
+  });
+  test('(c) more joints or actions than statistics: both widths are named', () => {
+    const message = faultOf(robot, { stateDim: 3, actionDims: 2 });
+    expect(message).toMatch(/state\.joints: 4 entries, but the engine toy has 3 state dimensions/);
+    expect(message).toMatch(/actions: 4 entries, but the engine toy has 2 action dimensions/);
+  });
+  test('more actions than the model is wide', () => {
+    expect(faultOf(robot, { actionDim: 3 })).toMatch(
+      /actions: 4 entries, .* 3 action dimensions in its model/,
+    );
+  });
+});
+
+describe('steps of a chunk', () => {
+  const robot = parseRobot(demo.replace('train_hz: 20', 'train_hz: 20, execute_steps: 8'), 'x.yaml');
+  test('execute_steps; without it all are played', () => {
+    expect(robot.rates).toEqual({ trainHz: 20, executeSteps: 8 });
+    expect(parseRobot(demo, 'x').rates.executeSteps).toBeNull();
+    expect(checkRobot(robot, info({ horizon: 8 }), 'x')).toEqual([]);
+  });
+  test('more than the engine gives is an error that names both', () => {
+    expect(faultOf(robot, { horizon: 5 })).toMatch(
+      /execute_steps: 8, but a chunk of the engine toy has 5 steps/,
+    );
+  });
+});
+
+describe('platforms', () => {
+  test.each<[string, string, RegExp]>([
+    ['another', 'platform: spot', /platform: must be one of none, libero, droid, aloha, arx/],
+    [
+      'of another width',
+      'platform: aloha',
+      /state\.joints: 4 entries, but the platform aloha has 14.*actions: 4 .*14/,
+    ],
+  ])('refused: %s', (_, line, message) => {
+    expect(fault(() => parseRobot(`${line}\n${demo}`, 'x')).message).toMatch(message);
+  });
+  test('ALOHA is relative to its state but for the grippers, unless the file says otherwise', () => {
+    const text = readFileSync(join(ROBOTS, 'aloha.yaml'), 'utf8');
+    const arm = (from: number) => [0, 1, 2, 3, 4, 5].map(i => i + from);
+    expect(parseRobot(text, 'x').relativeTo).toEqual([...arm(0), null, ...arm(7), null]);
+    const absolute = text.replaceAll('kind: position,', 'kind: position, relative_to_state: false,');
+    expect(parseRobot(absolute, 'x').relativeTo).toEqual(new Array(14).fill(null));
+  });
+  test.each<[string, (text: string) => string, RegExp]>([
+    [
+      'to no joint',
+      t => t.replace('name: yaw,', 'name: turn, relative_to_state: true,'),
+      /turn is not among state\.joints/,
+    ],
+    [
+      'a velocity',
+      t => t.replace('kind: position,', 'kind: velocity, relative_to_state: true,'),
+      /only a position .* velocity/,
+    ],
+  ])('relative_to_state is refused: %s', (_, change, message) => {
+    expect(fault(() => parseRobot(change(demo), 'x')).message).toMatch(message);
+  });
+});
+
+describe.each(['libero', 'droid', 'aloha', 'arx'] as const)('the shipped robot file %s', name => {
+  const robot = readRobotFile(join(ROBOTS, `${name}.yaml`));
+  const { stateDims, actionDims } = PLATFORMS[name];
+
+  test('has the widths of its platform and three slots of pi0.5 at most', () => {
+    expect(robot.platform).toBe(name);
+    const engine = info({ stateDim: stateDims!, actionDims: actionDims!, horizon: 50 });
+    expect(checkRobot(robot, engine, name)).toEqual([]);
+  });
+  test('plays as many steps of a chunk, at the rate, and of the kinds, that its checkpoints know', () => {
+    const kinds = [...new Set(robot.actions.map(action => action.kind))];
+    expect({ ...robot.rates, kinds }).toEqual(
+      {
+        libero: { trainHz: 20, executeSteps: 5, kinds: ['delta', 'binary'] },
+        droid: { trainHz: 15, executeSteps: 8, kinds: ['velocity', 'binary'] },
+        aloha: { trainHz: 50, executeSteps: 25, kinds: ['position'] },
+        arx: { trainHz: 20, executeSteps: null, kinds: ['position'] },
+      }[name],
+    );
+  });
+  test('turns the pictures of LIBERO only', () => {
+    expect(robot.cameras.map(camera => camera.rotate)).toEqual(
+      robot.cameras.map(() => (name === 'libero' ? 180 : 0)),
+    );
+  });
 });
