@@ -30,15 +30,24 @@ export interface Match {
   readonly unused: readonly string[];
 }
 
+/** What does not fit, in words. */
+interface Faults {
+  readonly missing: string[];
+  readonly unexpected: string[];
+  /** Of another shape or type, or there twice. */
+  readonly wrong: string[];
+}
+
 /** Throws CHECKPOINT_KEYS with everything that does not fit. */
 export function matchTensors(config: ModelConfig, weights: Weights): Match {
   const found = new Map<string, string>();
-  const faults: string[] = [];
+  const faults: Faults = { missing: [], unexpected: [], wrong: [] };
   const pi0 = looksLikePi0(weights.tensors.keys());
   for (const name of weights.tensors.keys()) {
     const canonical = canonicalName(name, pi0);
     const other = found.get(canonical);
-    if (other !== undefined) faults.push(`${printable(other)} and ${printable(name)} are the same tensor`);
+    if (other !== undefined)
+      faults.wrong.push(`${printable(other)} and ${printable(name)} are the same tensor`);
     else found.set(canonical, name);
   }
   const tied = EMBEDDING_NAMES.find(name => found.has(name)) ?? EMBEDDING_NAMES[0];
@@ -46,9 +55,9 @@ export function matchTensors(config: ModelConfig, weights: Weights): Match {
   for (const [name, shape] of tensorShapes(config)) {
     const inFile = found.get(name === EMBEDDING_NAMES[0] ? tied : name);
     const info = inFile === undefined ? undefined : weights.tensors.get(inFile);
-    if (inFile === undefined || !info) faults.push(`missing ${name} ${shapeText(shape)}`);
+    if (inFile === undefined || !info) faults.missing.push(`${name} ${shapeText(shape)}`);
     else {
-      faults.push(...tensorFaults(inFile, info, shape));
+      faults.wrong.push(...tensorFaults(inFile, info, shape));
       names.set(name, inFile);
     }
   }
@@ -57,9 +66,9 @@ export function matchTensors(config: ModelConfig, weights: Weights): Match {
   for (const [canonical, name] of found) {
     if (used.has(name)) continue;
     if (!pi0 && (UNUSED_TENSORS as readonly string[]).includes(canonical)) unused.push(name);
-    else faults.push(`unexpected ${printable(name)}`);
+    else faults.unexpected.push(printable(name));
   }
-  if (faults.length > 0) throw keysError(config, weights, found, faults, pi0);
+  if (Object.values(faults).flat().length > 0) throw keysError(config, weights, found, faults, pi0);
   refuseDifferentTables(weights, found);
   return { names, unused };
 }
@@ -88,16 +97,19 @@ function keysError(
   config: ModelConfig,
   { path, tensors }: Weights,
   found: ReadonlyMap<string, string>,
-  faults: readonly string[],
+  { missing, unexpected, wrong }: Faults,
   pi0: boolean,
 ): OxygenError {
   const contradictions = sizeContradictions(config, name => {
     const inFile = found.get(name);
     return inFile === undefined ? undefined : tensors.get(inFile)?.shape;
   });
-  const count = (word: string) => faults.filter(f => f.startsWith(word)).length;
-  const counts = `${count('missing ')} missing, ${count('unexpected ')} unexpected of ${tensors.size}`;
-  const shown = faults.slice(0, 5).join('; ') + (faults.length > 5 ? '; ...' : '');
+  const firstOf = (list: readonly string[]) => list.slice(0, 3).join(', ') + (list.length > 3 ? ', ...' : '');
+  const shown = [
+    missing.length > 0 && `${missing.length} missing ${firstOf(missing)}`,
+    unexpected.length > 0 && `${unexpected.length} unexpected ${firstOf(unexpected)}`,
+    wrong.length > 0 && `${wrong.length} wrong: ${firstOf(wrong)}`,
+  ].filter(part => part !== false);
   const hints = [
     pi0 && 'It looks like a pi0 checkpoint; only pi0.5 is supported.',
     [...found.keys()].some(n => n.startsWith('proprio_history_proj.')) &&
@@ -108,8 +120,8 @@ function keysError(
   ].filter(h => h !== false);
   return new OxygenError(
     'CHECKPOINT_KEYS',
-    [`${path}: ${faults.length} tensors do not fit (${counts}): ${shown}.`, ...hints].join(' '),
-    { details: { faults, contradictions } },
+    [`${path} (${tensors.size} tensors) does not fit: ${shown.join('; ')}.`, ...hints].join(' '),
+    { details: { missing, unexpected, wrong, contradictions } },
   );
 }
 
