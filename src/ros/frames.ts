@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from '../core/errors';
 import { toOxygenError } from '../core/errors';
-import type { Robot } from '../core/robot';
+import type { CameraInput, Robot } from '../core/robot';
 import type { EngineInfo, ToEngine } from '../engine/protocol';
 import type { PreprocessImage, PreprocessJob, PreprocessResult } from '../ingest/preprocess';
 import type { CameraMessage, FrameInputs } from './ingest';
@@ -100,10 +100,11 @@ export class FramePull {
     const { images, failures } = await this.#deps.preprocessing.run({
       height: engine.imageHeight,
       width: engine.imageWidth,
-      images: slots.map(slot => cameraImage(slot, inputs.cameras.get(slot)!)),
+      resize: engine.resize,
+      images: slots.map(slot => this.#image(slot, inputs.cameras.get(slot)!)),
     });
     for (const { slot, code, message } of failures) {
-      const topic = this.#deps.robot.cameras.find(camera => camera.slot === slot)?.topic ?? slot;
+      const { topic } = this.#camera(slot);
       this.#deps.drop(code, `${topic}: ${message}`, topic);
     }
     const { epoch, instruction } = this.#deps.context();
@@ -115,16 +116,20 @@ export class FramePull {
     this.#credit = false;
     this.#deps.sent(slots);
   }
-}
 
-function cameraImage(slot: string, camera: CameraMessage): PreprocessImage {
-  if (camera.kind === 'compressed') {
-    return { slot, kind: 'compressed', format: camera.message.format, data: camera.message.data };
+  /** Inputs have the cameras of the robot and no others. */
+  #camera(slot: string): CameraInput {
+    return this.#deps.robot.cameras.find(camera => camera.slot === slot)!;
   }
-  const { encoding, width, height, step, is_bigendian, data } = camera.message;
-  return {
-    slot,
-    kind: 'raw',
-    image: { encoding, width, height, step, isBigEndian: is_bigendian !== 0, data },
-  };
+
+  #image(slot: string, camera: CameraMessage): PreprocessImage {
+    const { rotate } = this.#camera(slot);
+    if (camera.kind === 'compressed') {
+      const { format, data } = camera.message;
+      return { slot, rotate, kind: 'compressed', format, data };
+    }
+    const { encoding, width, height, step, is_bigendian, data } = camera.message;
+    const isBigEndian = is_bigendian !== 0;
+    return { slot, rotate, kind: 'raw', image: { encoding, width, height, step, isBigEndian, data } };
+  }
 }

@@ -50,8 +50,9 @@ export async function checkWholePath(
         golden: JSON.stringify(want),
         computed: JSON.stringify(got),
       });
+    // What the goldens were made with, whatever the engine's own profile is.
     const images = c.cameras_present.map(slot =>
-      resizeWithPad(rawImage(golden, slot), imageWidth, imageHeight),
+      resizeWithPad(rawImage(golden, slot), imageWidth, imageHeight, 'pillow'),
     );
     const frame = io.frame(
       {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type * as Module from '../../src/ingest/preprocessor';
 import type { PreprocessImage } from '../../src/ingest/preprocessor';
+import { RESIZE_PROFILES } from '../../src/model/manifest';
 import { resizeWithPad } from '../../src/model/resize';
 
 // Compiled, as it runs: a worker thread has no TypeScript.
@@ -12,13 +13,20 @@ afterEach(() => preprocessor.close());
 
 const frame = (slot: string, data: Uint8Array, width = 640, height = 480): PreprocessImage => ({
   slot,
+  rotate: 0,
   kind: 'raw',
   image: { encoding: 'rgb8', width, height, step: width * 3, isBigEndian: false, data },
 });
-const job = (...images: PreprocessImage[]): Module.PreprocessJob => ({ height: 224, width: 224, images });
+const job = (...images: PreprocessImage[]): Module.PreprocessJob => ({
+  height: 224,
+  width: 224,
+  resize: 'pillow',
+  images,
+});
 const pixels = (seed: number, size = 640 * 480 * 3): Uint8Array =>
   new Uint8Array(size).map((_, i) => (i * seed) >> 5);
-const expected = (data: Uint8Array): Uint8Array => resizeWithPad({ width: 640, height: 480, data }, 224, 224);
+const expected = (data: Uint8Array): Uint8Array =>
+  resizeWithPad({ width: 640, height: 480, data }, 224, 224, 'pillow');
 
 test('pictures come back from the worker; jobs may overlap and the caller keeps its buffers', async () => {
   preprocessor = new Preprocessor();
@@ -41,6 +49,7 @@ test('a view into a larger buffer works, and failures carry their code', async (
   const view = whole.subarray(500, 500 + 640 * 480 * 3);
   const corrupt: PreprocessImage = {
     slot: 'wrist',
+    rotate: 0,
     kind: 'compressed',
     format: 'jpeg',
     data: new Uint8Array(0),
@@ -48,6 +57,18 @@ test('a view into a larger buffer works, and failures carry their code', async (
   const result = await preprocessor.run(job(corrupt, frame('base', view)));
   expect(Buffer.compare(result.images, expected(view))).toBe(0);
   expect(result.failures).toEqual([expect.objectContaining({ slot: 'wrist', code: 'IMAGE_CORRUPT' })]);
+});
+
+test('the resize profile and the rotation reach the worker', async () => {
+  preprocessor = new Preprocessor();
+  const data = pixels(7);
+  const images = [frame('base', data), { ...frame('wrist', data), rotate: 180 as const }];
+  const image = { width: 640, height: 480, data };
+  for (const resize of RESIZE_PROFILES) {
+    const result = await preprocessor.run({ ...job(...images), resize });
+    const wanted = ([0, 180] as const).map(rotate => resizeWithPad(image, 224, 224, resize, rotate));
+    expect(Buffer.compare(result.images, Buffer.concat(wanted))).toBe(0);
+  }
 });
 
 test.each(['die', 'exit'])(

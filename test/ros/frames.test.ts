@@ -8,12 +8,13 @@ const info = {
   cameraSlots: ['base', 'left', 'right'],
   imageHeight: 2,
   imageWidth: 2,
+  resize: 'torch',
 } as unknown as EngineInfo;
 
 const robot = {
   cameras: [
-    { slot: 'right', topic: 'camera/right', transport: 'raw' },
-    { slot: 'base', topic: 'camera/base', transport: 'raw' },
+    { slot: 'right', topic: 'camera/right', transport: 'raw', rotate: 180 },
+    { slot: 'base', topic: 'camera/base', transport: 'raw', rotate: 0 },
   ],
 } as unknown as Robot;
 
@@ -59,11 +60,19 @@ function setUp() {
 }
 const kinds = (sent: ToEngine[]): string[] => sent.map(message => message.type);
 
-test('a waiting set is preprocessed in the engine’s slot order and sent once', async () => {
+test('a waiting set is preprocessed in the engine’s slot order (O-04 a), as engine and robot file say, and sent once', async () => {
   const { pull, ready, sent, jobs } = setUp();
   ready.push(inputs(7n));
   pull.want();
-  expect(jobs[0]!.job).toMatchObject({ height: 2, width: 2, images: [{ slot: 'base' }, { slot: 'right' }] });
+  expect(jobs[0]!.job).toMatchObject({
+    height: 2,
+    width: 2,
+    resize: 'torch',
+    images: [
+      { slot: 'base', rotate: 0 },
+      { slot: 'right', rotate: 180 },
+    ],
+  });
   await jobs[0]!.finish({});
   expect(sent).toMatchObject([
     { type: 'frame', observation: { stampNs: 7n, epoch: 3, instruction: 'go', cameras: ['base', 'right'] } },

@@ -1,0 +1,28 @@
+/** Pictures for tests of resizing. */
+import type { RgbImage } from '../../src/model/image';
+
+export const filled = (width: number, height: number, value: number): RgbImage => ({
+  width,
+  height,
+  data: new Uint8Array(width * height * 3).fill(value),
+});
+
+/** Noise that depends on the seed only. */
+export function noise(width: number, height: number, seed: number): RgbImage {
+  let state = seed * 2654435761 + 1;
+  const data = new Uint8Array(width * height * 3).map(() => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state;
+  });
+  return { width, height, data };
+}
+
+/** The same picture turned by 180°. */
+export function turned({ width, height, data }: RgbImage): RgbImage {
+  const out = new Uint8Array(data.length);
+  for (let pixel = 0; pixel < width * height; pixel++)
+    out.set(data.subarray(pixel * 3, pixel * 3 + 3), (width * height - 1 - pixel) * 3);
+  return { width, height, data: out };
+}
