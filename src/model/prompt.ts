@@ -1,6 +1,7 @@
-/** The action prompt of pi0.5, exactly as openpi builds it, for texts and states that make sense. */
+/** The prompts of pi0.5 as texts, exactly as training wrote them, for instructions and states that make sense. */
 import { OxygenError } from '../core/errors';
-import type { Tokenizer } from './tokenizer';
+import type { ModelConfig } from './config';
+import type { PromptProfile } from './manifest';
 
 /** Far beyond any prompt limit; keeps a runaway publisher from costing tokeniser time. */
 const MAX_CHARACTERS = 20_000;
@@ -50,32 +51,40 @@ export function stateBins(normalised: Float64Array): number[] {
   });
 }
 
-/** `instruction` must be clean. */
-export const actionPrompt = (instruction: string, bins: readonly number[]): string =>
-  `Task: ${instruction}, State: ${bins.join(' ')};\nAction: `;
+/** What Python calls punctuation, at the end of a text. */
+const LAST_PUNCTUATION = /[!-/:-@[-`{-~]$/;
 
 /**
- * Ids of the action prompt with the begin token; `instruction` must be clean. `bins` null is for models trained without
- * the state in the prompt: they read the instruction and a newline, tokenised apart.
- *
- * A prompt that does not fit is refused, never cut: its end is the state and the word `Action:`.
- *
- * @throws PROMPT_TOO_LONG naming both counts.
+ * The texts of a prompt, to be tokenised one by one and joined, the begin token first. Their ends tell the model what is
+ * wanted of it: whatever has to be shortened, it is the instruction.
  */
-export function promptIds(
-  tokenizer: Tokenizer,
+const TEXTS: Readonly<
+  Record<PromptProfile, (instruction: string, bins: readonly number[]) => readonly string[]>
+> = {
+  // openpi and lerobot
+  pi05_state: (instruction, bins) => [`Task: ${instruction}, State: ${bins.join(' ')};\nAction: `],
+  // openpi without discrete_state_input, e.g. pi05_libero
+  pi05_no_state: instruction => [instruction, '\n'],
+  // OxyGen's own pi05_o2 configs
+  oxygen_subtask: instruction => [
+    `Task: ${instruction.toLowerCase().replace(LAST_PUNCTUATION, '')}. Subtask: `,
+  ],
+};
+
+/** `instruction` must be clean; `bins` counts for profiles with the state only. */
+export const promptTexts = (
+  profile: PromptProfile,
   instruction: string,
-  bins: readonly number[] | null,
-  maxTokens: number,
-): number[] {
-  const texts = bins === null ? [instruction, '\n'] : [actionPrompt(instruction, bins)];
-  const ids = [tokenizer.bosId, ...texts.flatMap(text => tokenizer.encode(text))];
-  if (ids.length > maxTokens) {
-    throw new OxygenError(
-      'PROMPT_TOO_LONG',
-      `The action prompt has ${ids.length} tokens, the model accepts ${maxTokens}: use a shorter instruction.`,
-      { details: { tokens: ids.length, limit: maxTokens } },
-    );
-  }
-  return ids;
+  bins: readonly number[],
+): readonly string[] => TEXTS[profile](instruction, bins);
+
+export const readsState = (profile: PromptProfile): boolean => profile === 'pi05_state';
+
+/** The profile that a checkpoint was trained with. */
+export function promptProfileOf({
+  name,
+  discreteState,
+}: Pick<ModelConfig, 'name' | 'discreteState'>): PromptProfile {
+  if (/^pi05_o2(_|$)/.test(name)) return 'oxygen_subtask';
+  return discreteState ? 'pi05_state' : 'pi05_no_state';
 }

@@ -1,8 +1,6 @@
-/** What we need of a Hugging Face `tokenizer.json`, and what the JavaScript library cannot do with it. */
+/** What we need of a Hugging Face `tokenizer.json`, checked; a quarter of a million tokens in about a second. */
 import { z } from 'zod';
-
-/** What a token adds to a text: a string, or one raw byte (0..255) of a character that the vocabulary lacks. */
-export type TokenPiece = string | number;
+import { byteToken, MAX_IDS, MergeTable } from './tokenizer-bpe';
 
 const patternSchema = z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })]);
 
@@ -24,16 +22,23 @@ const preTokenizerSchema: z.ZodType<PreTokenizer> = z.looseObject({
   },
 });
 
+const nothing = z.union([z.null(), z.literal(''), z.literal(0)]).optional();
+
 const fileSchema = z.looseObject({
   added_tokens: z.array(
-    z.looseObject({ id: z.int().nonnegative(), content: z.string(), special: z.boolean() }),
+    z.looseObject({
+      id: z.int().nonnegative(),
+      content: z.string().min(1),
+      special: z.boolean(),
+      single_word: z.literal(false).optional(),
+    }),
   ),
   normalizer: z.looseObject({ type: z.string() }).nullable(),
   pre_tokenizer: preTokenizerSchema.nullable(),
   post_processor: z.looseObject({ type: z.string() }).nullable(),
   decoder: z.object({
     type: z.literal('Sequence'),
-    // Replace a word mark, join byte tokens, join all: the one order that `pieces` below stands for.
+    // Replace a word mark, join byte tokens, join all: the one order that `Tokenizer.piece` stands for.
     decoders: z.tuple([
       z.object({
         type: z.literal('Replace'),
@@ -47,26 +52,33 @@ const fileSchema = z.looseObject({
   model: z.looseObject({
     type: z.literal('BPE'),
     byte_fallback: z.literal(true),
-    // A quarter of a million entries each: looked through by the code that uses them.
-    vocab: z.custom<Record<string, number>>(v => typeof v === 'object' && v !== null && !Array.isArray(v)),
+    dropout: nothing,
+    continuing_subword_prefix: nothing,
+    end_of_word_suffix: nothing,
+    ignore_merges: z.boolean().nullish(),
+    // Looked through below: a schema per entry would cost seconds.
+    vocab: z.custom<Record<string, unknown>>(v => typeof v === 'object' && v !== null && !Array.isArray(v)),
     merges: z.custom<unknown[]>(Array.isArray),
+    /** Ours: ranks that are not simply 0, 1, 2… (see sentencepiece-json.ts). */
+    merge_ranks: z.custom<unknown[]>(Array.isArray).optional(),
   }),
 });
 
 type TokenizerJson = z.infer<typeof fileSchema>;
 
 export interface TokenizerFile {
-  readonly json: TokenizerJson;
-  /** By id; see `Tokenizer.piece`. */
-  readonly pieces: readonly TokenPiece[];
-  /** Throws when the token does not exist. */
-  idOf(token: string): number;
+  /** What the library takes: everything but vocabulary and merges. */
+  readonly config: object;
+  /** By id; ids that nobody has are holes. */
+  readonly tokens: readonly (string | undefined)[];
+  readonly ids: ReadonlyMap<string, number>;
+  /** Ids that add no text and that no text becomes. */
+  readonly special: ReadonlySet<number>;
+  readonly merges: MergeTable;
+  readonly ignoreMerges: boolean;
+  /** The mark that stands for a space in tokens, and what it stands for. */
+  readonly mark: { readonly token: string; readonly text: string };
 }
-
-/** Beyond any vocabulary; a table of pieces has a slot for every id below the highest. */
-const MAX_ID = 2 ** 21;
-
-const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
 
 /** Throws a plain Error with the reason; the caller knows the path. */
 export function parseTokenizerFile(raw: unknown): TokenizerFile {
@@ -76,25 +88,82 @@ export function parseTokenizerFile(raw: unknown): TokenizerFile {
     throw new Error(`${issue.path.join('.') || 'the file'}: ${issue.message}`);
   }
   const json = parsed.data;
-  const ids = new Map(Object.entries(json.model.vocab));
-  for (const { content, id } of json.added_tokens) ids.set(content, id);
-
-  const mark = json.decoder.decoders[0];
-  const pieces: TokenPiece[] = [];
-  for (const [token, id] of ids) {
-    if (!Number.isInteger(id) || id < 0 || id > MAX_ID)
-      throw new Error(`the token ${token} has the id ${id}`);
-    const byte = BYTE_TOKEN.exec(token);
-    pieces[id] = byte ? parseInt(byte[1]!, 16) : token.replaceAll(mark.pattern.String, mark.content);
-  }
-  for (const { special, id } of json.added_tokens) if (special) pieces[id] = '';
-
-  const idOf = (token: string): number => {
-    const id = ids.get(token);
-    if (id === undefined) throw new Error(`the token ${token} is missing`);
-    return id;
+  const { tokens, ids } = vocabulary(json);
+  checkBytes(ids);
+  const [replace] = json.decoder.decoders;
+  return {
+    config: libraryConfig(json),
+    tokens,
+    ids,
+    special: new Set(json.added_tokens.filter(token => token.special).map(token => token.id)),
+    merges: mergeTable(json, ids),
+    ignoreMerges: json.model.ignore_merges === true,
+    mark: { token: replace.pattern.String, text: replace.content },
   };
-  return { json, pieces: Array.from(pieces, piece => piece ?? ''), idOf };
+}
+
+function vocabulary({ model: { vocab }, added_tokens }: TokenizerJson): {
+  tokens: (string | undefined)[];
+  ids: Map<string, number>;
+} {
+  const tokens: (string | undefined)[] = [];
+  const ids = new Map<string, number>();
+  const add = (token: string, id: unknown): void => {
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= MAX_IDS) {
+      throw new Error(`the token ${token} has the id ${id}`);
+    }
+    const other = tokens[id as number];
+    if (other !== undefined) throw new Error(`the tokens ${other} and ${token} have the same id ${id}`);
+    tokens[id as number] = token;
+    ids.set(token, id as number);
+  };
+  for (const token in vocab) add(token, vocab[token]);
+  for (const { content, id } of added_tokens) {
+    const known = ids.get(content);
+    if (known === undefined) add(content, id);
+    else if (known !== id) throw new Error(`the token ${content} has the ids ${known} and ${id}`);
+  }
+  // A table of tokens has a slot for every id: its size follows the file's, not a number in it.
+  if (tokens.length > 2 * ids.size + 1024) {
+    throw new Error(
+      `the token ${tokens.at(-1)} has the id ${tokens.length - 1}, but there are ${ids.size} tokens`,
+    );
+  }
+  return { tokens, ids };
+}
+
+/** Every text can be encoded: what the vocabulary lacks is written in bytes. */
+function checkBytes(ids: ReadonlyMap<string, number>): void {
+  for (let byte = 0; byte < 256; byte++) {
+    const token = byteToken(byte);
+    // Gemma has the tab under its own name.
+    const character = byte < 128 && ids.has(String.fromCharCode(byte));
+    if (!ids.has(token) && !character) throw new Error(`the token ${token} is missing`);
+  }
+}
+
+/** Merges are written `left right`, or as pairs when a token holds a space. */
+function mergeTable({ model }: TokenizerJson, ids: ReadonlyMap<string, number>): MergeTable {
+  const { merges, merge_ranks: ranks } = model;
+  const table = new MergeTable(merges.length);
+  merges.forEach((merge, i) => {
+    let left: unknown, right: unknown;
+    if (typeof merge === 'string') {
+      const space = merge.indexOf(' ');
+      left = merge.slice(0, Math.max(0, space));
+      right = merge.slice(space + 1);
+    } else if (Array.isArray(merge)) {
+      [left, right] = merge as unknown[];
+    }
+    if (typeof left !== 'string' || typeof right !== 'string' || left === '' || right === '') {
+      throw new Error(`model.merges.${i} is no pair of tokens`);
+    }
+    const merged = ids.get(left + right);
+    if (merged === undefined) throw new Error(`model.merges.${i}: the token ${left}${right} is missing`);
+    table.add(merged, left.length, ranks === undefined ? i : ranks[i]);
+  });
+  table.finish();
+  return table;
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -127,10 +196,9 @@ function rewriteSplits(step: PreTokenizer): PreTokenizer {
  * The file as the library needs it. Special tokens are left out: as in sentencepiece, `<eos>` in an instruction is
  * five characters and never the end token.
  */
-export function libraryConfig(json: TokenizerJson): TokenizerJson {
-  return {
-    ...json,
-    added_tokens: json.added_tokens.filter(token => !token.special),
-    pre_tokenizer: json.pre_tokenizer === null ? null : rewriteSplits(json.pre_tokenizer),
-  };
-}
+const libraryConfig = (json: TokenizerJson): object => ({
+  ...json,
+  added_tokens: json.added_tokens.filter(token => !token.special),
+  pre_tokenizer: json.pre_tokenizer === null ? null : rewriteSplits(json.pre_tokenizer),
+  model: { type: 'BPE', vocab: {}, merges: [] },
+});

@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { Tokenizer as BpeTokenizer } from '@huggingface/tokenizers';
 import { OxygenError } from '../core/errors';
-import { libraryConfig, parseTokenizerFile, type TokenPiece, type TokenizerFile } from './tokenizer-file';
+import { BytePairEncoder } from './tokenizer-bpe';
+import { parseTokenizerFile, type TokenizerFile } from './tokenizer-file';
+
+/** What a token adds to a text: a string, or one raw byte (0..255) of a character that the vocabulary lacks. */
+export type TokenPiece = string | number;
 
 export interface Tokenizer {
   readonly bosId: number;
@@ -10,6 +14,8 @@ export interface Tokenizer {
   readonly padId: number;
   /** One more than the highest id. */
   readonly vocabSize: number;
+  /** One more than the highest id that a prompt can hold: special tokens other than the three above are left out. */
+  readonly textIds: number;
   /** Ids of `text` as it stands, without begin token; `<eos>` and the like in a text are plain characters. */
   encode(text: string): number[];
   decode(ids: readonly number[]): string;
@@ -63,21 +69,33 @@ export class TextStream {
   }
 }
 
+const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
+
 class GemmaTokenizer implements Tokenizer {
   readonly bosId: number;
   readonly eosId: number;
   readonly padId: number;
   readonly vocabSize: number;
+  readonly textIds: number;
   readonly #bpe: BpeTokenizer;
-  readonly #pieces: readonly TokenPiece[];
+  readonly #file: TokenizerFile;
 
   constructor(file: TokenizerFile) {
-    this.bosId = file.idOf('<bos>');
-    this.eosId = file.idOf('<eos>');
-    this.padId = file.idOf('<pad>');
-    this.#pieces = file.pieces;
-    this.vocabSize = file.pieces.length;
-    this.#bpe = new BpeTokenizer(libraryConfig(file.json), {});
+    const idOf = (token: string): number => {
+      const id = file.ids.get(token);
+      if (id === undefined) throw new Error(`the token ${token} is missing`);
+      return id;
+    };
+    this.bosId = idOf('<bos>');
+    this.eosId = idOf('<eos>');
+    this.padId = idOf('<pad>');
+    this.#file = file;
+    this.vocabSize = file.tokens.length;
+    const lastText = file.tokens.findLastIndex((token, id) => token !== undefined && !file.special.has(id));
+    this.textIds = 1 + Math.max(lastText, this.bosId, this.eosId, this.padId);
+    this.#bpe = new BpeTokenizer(file.config, {});
+    const encoder = new BytePairEncoder(file);
+    this.#bpe.model = Object.assign((words: string[]) => encoder.encode(words), { tokens_to_ids: file.ids });
   }
 
   encode(text: string): number[] {
@@ -85,7 +103,11 @@ class GemmaTokenizer implements Tokenizer {
   }
 
   piece(id: number): TokenPiece {
-    return this.#pieces[id] ?? '';
+    const { tokens, special, mark } = this.#file;
+    const token = tokens[id];
+    if (token === undefined || special.has(id)) return '';
+    const byte = BYTE_TOKEN.exec(token);
+    return byte ? parseInt(byte[1]!, 16) : token.replaceAll(mark.token, mark.text);
   }
 
   decode(ids: readonly number[]): string {
@@ -99,11 +121,29 @@ export function loadTokenizer(path: string): Tokenizer {
   try {
     return new GemmaTokenizer(parseTokenizerFile(JSON.parse(readFileSync(path, 'utf8'))));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OxygenError(
-      'TOKENIZER_INVALID',
-      `${path}: ${reason}. Expected is the tokenizer.json of a PaliGemma or Gemma tokenizer.`,
-      { details: { path }, cause: error },
-    );
+    throw tokenizerInvalid(path, error);
   }
+}
+
+export function tokenizerInvalid(path: string, error: unknown): OxygenError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new OxygenError(
+    'TOKENIZER_INVALID',
+    `${path}: ${reason}. Expected is the tokenizer.json or the .model of a PaliGemma or Gemma tokenizer.`,
+    { details: { path }, cause: error },
+  );
+}
+
+/**
+ * Whether a model with `vocab` embeddings can read what the tokenizer writes.
+ * @throws TOKENIZER_INVALID naming both numbers.
+ */
+export function checkTokenizer(tokenizer: Tokenizer, vocab: number): void {
+  if (tokenizer.textIds <= vocab) return;
+  throw new OxygenError(
+    'TOKENIZER_INVALID',
+    `the tokenizer has ids up to ${tokenizer.textIds - 1}, the model's embedding table ends at ${vocab - 1}; ` +
+      'give the tokenizer that the model was trained with',
+    { details: { textIds: tokenizer.textIds, vocab } },
+  );
 }

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { actionPrompt, cleanInstruction, promptIds, stateBins } from '../../src/model/prompt';
+import { PROMPT_PROFILES, type PromptProfile } from '../../src/model/manifest';
+import { cleanInstruction, promptProfileOf, promptTexts, stateBins } from '../../src/model/prompt';
+import { promptIds } from '../../src/model/prompt-ids';
 import { loadTokenizer } from '../../src/model/tokenizer';
 
 const data = join(__dirname, '../data');
 const { discretize, prompts } = JSON.parse(readFileSync(join(data, 'transforms/prompt.json'), 'utf8')) as {
   discretize: Record<string, number[]> & { values_f64: (number | string)[] };
-  prompts: { prompt: string; state: number[]; text: string }[];
+  prompts: { prompt: string; state: number[]; texts: Record<PromptProfile, string[]> }[];
 };
 
 interface WholePathCase {
@@ -106,19 +108,31 @@ function neighbour32(x: number, direction: 1 | -1): number {
 
 describe('O-12 the prompt', () => {
   test('three numbers for three values, a newline before Action, one trailing space', () => {
-    expect(actionPrompt(cleanInstruction('pick up the cube'), bins([-1.3, 0, 0.5]))).toBe(
+    expect(promptTexts('pi05_state', cleanInstruction('pick up the cube'), bins([-1.3, 0, 0.5]))).toEqual([
       'Task: pick up the cube, State: -1 128 192;\nAction: ',
-    );
+    ]);
   });
 
-  test.each(prompts.filter(p => p.prompt !== ''))('golden $prompt', ({ prompt, state, text }) => {
-    expect(actionPrompt(cleanInstruction(prompt), bins(state))).toBe(text);
+  test('fourteen numbers for fourteen values, whatever the width of the model', () => {
+    const [text] = promptTexts('pi05_state', 'pick', bins(new Array<number>(14).fill(0)));
+    expect(text!.match(/128/g)).toHaveLength(14);
   });
 
-  test('without the state: the instruction, and a newline tokenised apart', () => {
+  describe.each(PROMPT_PROFILES)('golden %s', profile => {
+    test.each(prompts.filter(p => p.prompt !== ''))('$prompt', ({ prompt, state, texts }) => {
+      expect(promptTexts(profile, cleanInstruction(prompt), bins(state))).toEqual(texts[profile]);
+    });
+  });
+
+  test('the begin token once; texts are tokenised apart', () => {
     const encode = tokenizer.encode.bind(tokenizer);
     const text = 'reach the red block';
-    expect(promptIds(tokenizer, text, null, 48)).toEqual([tokenizer.bosId, ...encode(text), ...encode('\n')]);
+    const rules = { maxTokens: 48, tooLong: 'refuse' } as const;
+    expect(promptIds(tokenizer, text, [7], { profile: 'pi05_no_state', ...rules }).ids).toEqual([
+      tokenizer.bosId,
+      ...encode(text),
+      ...encode('\n'),
+    ]);
   });
 
   describe.each(['tiny', 'odd'])('whole_path of %s', config => {
@@ -127,30 +141,31 @@ describe('O-12 the prompt', () => {
     test.each(cases)('$case', c => {
       const found = bins(c.state_normalized);
       expect(found).toEqual(c.bins);
-      expect(actionPrompt(cleanInstruction(c.instruction), found)).toBe(c.prompt);
-      expect(promptIds(tokenizer, c.instruction, found, c.ids.length)).toEqual(c.ids);
+      expect(promptTexts('pi05_state', cleanInstruction(c.instruction), found)).toEqual([c.prompt]);
+      const rules = { profile: 'pi05_state', maxTokens: c.ids.length, tooLong: 'refuse' } as const;
+      expect(promptIds(tokenizer, c.instruction, found, rules).ids).toEqual(c.ids);
     });
   });
 });
 
-describe('O-14 prompt too long', () => {
-  const state = Array.from({ length: 14 }, (_, i) => i * 10);
-  const count = promptIds(tokenizer, 'reach the red block', state, 1000).length;
-  const tail = tokenizer.encode(';\nAction: ');
-
-  test('exactly the limit passes whole', () => {
-    const ids = promptIds(tokenizer, 'reach the red block', state, count);
-    expect(ids).toHaveLength(count);
-    expect(ids[0]).toBe(tokenizer.bosId);
-    expect(ids.slice(-tail.length)).toEqual(tail);
+describe('O-13 the language prompt of OxyGen', () => {
+  test.each([
+    ['  Pick_up_the\nred_cube \n', 'Task: pick up the red cube. Subtask: '],
+    ['stack the blocks.', 'Task: stack the blocks. Subtask: '],
+    ["what's_this?  ", "Task: what's this. Subtask: "],
+    ['stop!!', 'Task: stop!. Subtask: '],
+    ['do\u3002', 'Task: do\u3002. Subtask: '],
+  ])('%j', (text, prompt) => {
+    expect(promptTexts('oxygen_subtask', cleanInstruction(text), [])).toEqual([prompt]);
   });
+});
 
-  test('one more is refused, naming both counts', () => {
-    expect(() => promptIds(tokenizer, 'reach the red block', state, count - 1)).toThrow(
-      expect.objectContaining({ code: 'PROMPT_TOO_LONG', details: { tokens: count, limit: count - 1 } }),
-    );
-    expect(() => promptIds(tokenizer, cleanInstruction('red '.repeat(1250)), state, 200)).toThrow(
-      /12\d\d tokens.*200/,
-    );
-  });
+test.each([
+  ['pi05', true, 'pi05_state'],
+  ['pi05_libero', false, 'pi05_no_state'],
+  ['pi05_o2_libero', true, 'oxygen_subtask'],
+  ['pi05_o2', false, 'oxygen_subtask'],
+  ['my_pi05_o2x', true, 'pi05_state'],
+] as const)('a checkpoint named %s with discreteState %s reads %s', (name, discreteState, profile) => {
+  expect(promptProfileOf({ name, discreteState })).toBe(profile);
 });

@@ -154,7 +154,12 @@ describe('TextStream', () => {
 });
 
 describe('files that cannot be used', () => {
-  const json = readJson<{ model: { vocab: object } }>(tinyPath);
+  const json = readJson<{
+    model: { vocab: Record<string, number>; merges: unknown[] };
+    added_tokens: object[];
+  }>(tinyPath);
+  const without = (token: string): object =>
+    Object.fromEntries(Object.entries(json.model.vocab).filter(([t]) => t !== token));
   test.each([
     ['missing_decoder', { decoder: null }, 'decoder'],
     ['other_decoder', { decoder: { type: 'ByteLevel' } }, 'decoder'],
@@ -163,7 +168,21 @@ describe('files that cannot be used', () => {
     ['no_merges', { model: { ...json.model, merges: null } }, 'model.merges'],
     ['no_vocab', { model: { ...json.model, vocab: null } }, 'model.vocab'],
     ['bad_id', { model: { ...json.model, vocab: { ...json.model.vocab, x: 1e12 } } }, 'the id 1000000000000'],
-    ['no_bos', { added_tokens: [], model: { ...json.model, vocab: { a: 0 } } }, '<bos> is missing'],
+    ['no_bos', { added_tokens: [], model: { ...json.model, vocab: without('<bos>') } }, '<bos> is missing'],
+    ['no_byte', { model: { ...json.model, vocab: without('<0xC3>') } }, '<0xC3> is missing'],
+    ['same_id', { model: { ...json.model, vocab: { ...json.model.vocab, x: 300 } } }, 'the same id 300'],
+    ['gap', { model: { ...json.model, vocab: { ...json.model.vocab, x: 5000 } } }, 'the id 5000'],
+    ['other_id', { added_tokens: [{ id: 700, content: '<bos>', special: true }] }, 'the ids 2 and 700'],
+    ['merge_of_nothing', { model: { ...json.model, merges: [['a', '\u2603']] } }, 'a\u2603 is missing'],
+    ['merge_of_three', { model: { ...json.model, merges: ['a b c'] } }, 'is missing'],
+    ['merge_of_one', { model: { ...json.model, merges: ['ab'] } }, 'model.merges.0 is no pair'],
+    ['merge_number', { model: { ...json.model, merges: [7] } }, 'model.merges.0 is no pair'],
+    ['dropout', { model: { ...json.model, dropout: 0.1 } }, 'model.dropout'],
+    [
+      'single_word',
+      { added_tokens: [...json.added_tokens, { id: 663, content: 'x', special: false, single_word: true }] },
+      'single_word',
+    ],
     [
       'contiguous',
       { pre_tokenizer: { type: 'Split', pattern: { String: 'x' }, behavior: 'Contiguous', invert: false } },
