@@ -21,27 +21,27 @@ import {
   hashFile,
   MANIFEST_FORMAT,
   type Manifest,
+  type Precision,
   type StageCosts,
 } from '../model/manifest';
-import { EMBEDDING_NAMES, EXPERT, tensorShapes } from '../model/tensors';
+import type { PackModel } from '../model/packed';
 import { loadNormStats } from '../policies/norm-stats';
-import { shapeOf, type Checkpoint } from './checkpoint';
-import { buildExpert } from './expert-graph';
-import { Graph } from './graph';
-import { buildLanguage, TOP_K } from './language-graph';
-import { encodeModel } from './onnx';
-import { buildVision } from './vision-graph';
-import { WeightsFile, type WeightRange } from './weights-file';
+import type { Checkpoint } from './checkpoint';
+import { TOP_K } from './language-graph';
+import { writeGraphs } from './write-graphs';
 
 /** Positions beyond the longest prefix that seeds and generated text may take. */
 const TEXT_POSITIONS = 1024;
 
 export interface BuildOptions {
   readonly out: string;
+  readonly precision: Precision;
   readonly tokenizer: string | null;
   readonly tokenizerConfig: string | null;
   readonly normStats: string | null;
   readonly progress?: (done: number, total: number, what: string) => void;
+  /** Packs weights for this machine; without it processes do not share them. */
+  readonly pack?: PackModel;
   /** Measures stage costs of the finished folder; its result goes into engine.json. */
   readonly measure?: (dir: string) => Promise<StageCosts>;
 }
@@ -53,7 +53,7 @@ export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions)
   rmSync(temp, { recursive: true, force: true });
   mkdirSync(temp, { recursive: true });
   try {
-    const manifest = writeFolder(temp, basename(out), checkpoint, options);
+    const manifest = await writeFolder(temp, basename(out), checkpoint, options);
     const costs = (await options.measure?.(temp)) ?? null;
     const finished = { ...manifest, costs };
     writeManifest(temp, finished);
@@ -66,48 +66,16 @@ export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions)
   }
 }
 
-function writeFolder(dir: string, name: string, checkpoint: Checkpoint, options: BuildOptions): Manifest {
+async function writeFolder(
+  dir: string,
+  name: string,
+  checkpoint: Checkpoint,
+  options: BuildOptions,
+): Promise<Manifest> {
   const { config } = checkpoint;
-  const shapes = tensorShapes(config);
-  let done = 0;
-  const read = (tensor: string) => {
-    const values = checkpoint.read(tensor);
-    const wanted = shapeOf(shapes, tensor).reduce((n, d) => n * d, 1);
-    if (values.length !== wanted) {
-      throw new OxygenError(
-        'CHECKPOINT_KEYS',
-        `${tensor} holds ${values.length} values, ${wanted} were expected`,
-      );
-    }
-    options.progress?.(++done, shapes.size, tensor);
-    return values;
-  };
   const maxPositions =
     imageTokens(config) * config.cameraSlots.length + config.maxPromptTokens + TEXT_POSITIONS;
-  const hostTensors: Manifest['hostTensors'] = {};
-  const host = (tensor: string, at: WeightRange) => {
-    hostTensors[tensor] = {
-      file: at.file,
-      offset: at.offset,
-      shape: [...shapeOf(shapes, tensor)],
-      dtype: 'F32',
-    };
-  };
-
-  writeGraph(dir, 'vision', g => buildVision(g, config, read));
-  writeGraph(dir, 'language', (g, weights) => {
-    const table = weights.append(read(EMBEDDING_NAMES[0]));
-    host(EMBEDDING_NAMES[0], table);
-    buildLanguage(g, config, read, table, maxPositions);
-  });
-  writeGraph(dir, 'expert', (g, weights) => {
-    for (const tensor of shapes.keys()) {
-      const modulates =
-        tensor.startsWith('time_mlp_') || (tensor.startsWith(EXPERT) && tensor.includes('.dense.'));
-      if (modulates) host(tensor, weights.append(read(tensor)));
-    }
-    buildExpert(g, config, read, maxPositions);
-  });
+  const hostTensors = await writeGraphs(dir, checkpoint, { ...options, maxPositions });
 
   const copies: [string | null, string][] = [
     [options.tokenizer, 'tokenizer.json'],
@@ -132,7 +100,7 @@ function writeFolder(dir: string, name: string, checkpoint: Checkpoint, options:
     name,
     source: checkpoint.source,
     target: 'cpu',
-    precision: 'fp32',
+    precision: options.precision,
     sourceDtype: checkpoint.dtype,
     attention: 'bidirectional',
     promptProfile: config.discreteState ? 'pi05_state' : 'pi05_no_state',
@@ -154,17 +122,6 @@ function writeFolder(dir: string, name: string, checkpoint: Checkpoint, options:
   };
   writeManifest(dir, manifest);
   return manifest;
-}
-
-function writeGraph(dir: string, name: string, build: (g: Graph, weights: WeightsFile) => void): void {
-  const weights = new WeightsFile(join(dir, `${name}.weights`));
-  try {
-    const graph = new Graph(name, weights);
-    build(graph, weights);
-    writeFileSync(join(dir, `${name}.onnx`), encodeModel(graph.model(BUILDER_VERSION)));
-  } finally {
-    weights.close();
-  }
 }
 
 function copyInto(from: string, to: string): void {

@@ -5,17 +5,17 @@
 import type { ModelConfig } from '../model/config';
 import { EXPERT } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import {
-  fuseTransposed,
-  gatedMlp,
-  linear,
-  project,
-  rotary,
-  twoPartAttention,
-  type ReadTensor,
-} from './pi05-blocks';
+import { gatedMlp, linear, project, projections, rotary, twoPartAttention } from './pi05-blocks';
+import type { Products } from './products';
 
-export function buildExpert(g: Graph, c: ModelConfig, read: ReadTensor, maxPositions: number): void {
+/** `exact` makes the small products at the border in float32. */
+export function buildExpert(
+  g: Graph,
+  p: Products,
+  exact: Products,
+  c: ModelConfig,
+  maxPositions: number,
+): void {
   const { layers, heads, headDim } = c.language;
   const { width, mlp } = c.expert;
   const xt = g.input('x_t', 'float', [1, c.horizon, c.actionDim]);
@@ -38,35 +38,26 @@ export function buildExpert(g: Graph, c: ModelConfig, read: ReadTensor, maxPosit
     axis: 0n,
   });
 
-  let x = linear(g, xt, 'action_in_proj', read, c.actionDim, width);
+  let x = linear(g, exact, xt, 'action_in_proj', c.actionDim, width);
   past.forEach(({ k: pastK, v: pastV }, i) => {
     const prefix = `${EXPERT}layers.${i}.`;
-    const names = ['q_proj', 'k_proj', 'v_proj'].map(p => `${prefix}self_attn.${p}.weight`);
-    const weight = g.weight(
-      `${prefix}qkv`,
-      [width, (heads + 2) * headDim],
-      fuseTransposed(names.map(read), width),
-    );
     const [scale1, shift1, gate1] = modulation(2 * i);
     const [scale2, shift2, gate2] = modulation(2 * i + 1);
-    const qkv = g.op('MatMul', [adaptiveNorm(x, scale1, shift1), weight]);
-    const [q, k, newV] = g.ops('Split', [qkv, g.ints(heads * headDim, headDim, headDim)], 3, {
-      axis: -1n,
-    }) as [Value, Value, Value];
+    const qkv = projections(g, p, c, adaptiveNorm(x, scale1, shift1), prefix, width, rotate, positions);
     const attended = twoPartAttention(g, c, {
-      q: rotate(g, q, heads, positions),
-      newK: rotate(g, k, 1, positions),
-      newV,
+      q: qkv.q,
+      newK: qkv.k,
+      newV: qkv.v,
       pastK,
       pastV,
       sizes,
     });
-    const out = project(g, attended, `${prefix}self_attn.o_proj`, read, heads * headDim, width);
+    const out = project(g, p, attended, `${prefix}self_attn.o_proj`, heads * headDim, width);
     x = g.op('Add', [x, g.op('Mul', [out, gate1])]);
-    const hidden = gatedMlp(g, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, read, width, mlp);
+    const hidden = gatedMlp(g, p, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, width, mlp);
     x = g.op('Add', [x, g.op('Mul', [hidden, gate2])]);
   });
   const [scale, shift] = modulation(2 * layers);
-  const v = linear(g, adaptiveNorm(x, scale, shift), 'action_out_proj', read, width, c.actionDim);
+  const v = linear(g, exact, adaptiveNorm(x, scale, shift), 'action_out_proj', width, c.actionDim);
   g.output('v_t', v, 'float', [1, c.horizon, c.actionDim]);
 }

@@ -1,11 +1,20 @@
 /** A graph under construction: nodes in order, weights streamed to a file, small constants inline. */
-import type { AttributeValue, Dim, Elem, Initializer, Model, Node, ValueInfo } from './onnx';
+import { OxygenError } from '../core/errors';
+import type { AttributeValue, Dim, Elem, External, Initializer, Model, Node, ValueInfo } from './onnx';
 import type { WeightRange, WeightsFile } from './weights-file';
 
 /** A value's name in the graph. */
 export type Value = string;
 
 type Attributes = Readonly<Record<string, AttributeValue>>;
+
+const CONTRIB = new Set(['FusedMatMul']);
+
+/** A product whose weight ONNX Runtime packs at load, and that weight. */
+export interface PackedProduct {
+  readonly node: Node;
+  readonly weight: Initializer & { readonly external: External };
+}
 
 export class Graph {
   readonly #name: string;
@@ -15,6 +24,7 @@ export class Graph {
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
   readonly #constants = new Map<string, Value>();
+  readonly #packed: Node[] = [];
 
   constructor(name: string, weights: WeightsFile) {
     this.#name = name;
@@ -52,17 +62,51 @@ export class Graph {
     return this.#node('com.microsoft', op, inputs, 1, attributes)[0] as Value;
   }
 
+  /** A product with a constant weight as its second input. */
+  packed(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
+    const value = this.#node(CONTRIB.has(op) ? 'com.microsoft' : '', op, inputs, 1, attributes)[0] as Value;
+    this.#packed.push(this.#nodes.at(-1) as Node);
+    return value;
+  }
+
   /** A float32 weight in the external file. */
   weight(name: string, dims: readonly number[], values: Float32Array): Value {
-    this.shared(name, dims, this.#weights.append(values));
-    return name;
+    return this.shared(name, 'float', dims, this.#weights.append(values));
+  }
+
+  /** A weight of bytes in the external file. */
+  bytes(name: string, dims: readonly number[], values: Uint8Array): Value {
+    return this.shared(name, 'uint8', dims, this.#weights.append(values));
   }
 
   /** A weight that is in the file already. */
-  shared(name: string, dims: readonly number[], range: WeightRange): Value {
+  shared(name: string, elem: Elem, dims: readonly number[], range: WeightRange): Value {
     const external = { location: range.file, offset: range.offset, length: range.bytes };
-    this.#initializers.push({ name, elem: 'float', dims, external });
+    this.#initializers.push({ name, elem, dims, external });
     return name;
+  }
+
+  initializer(name: Value): Initializer {
+    const found = this.#initializers.find(t => t.name === name);
+    if (!found) throw new OxygenError('INTERNAL', `the graph ${this.#name} has no constant ${name}`);
+    return found;
+  }
+
+  /** Products whose weight is large enough to be packed. */
+  packedProducts(): PackedProduct[] {
+    return this.#packed.flatMap(node => {
+      const weight = this.initializer(node.inputs[1] ?? '');
+      return 'external' in weight ? [{ node, weight }] : [];
+    });
+  }
+
+  /** Tells where ONNX Runtime finds its packed copy of a weight. */
+  setPrepacked(name: string, prepacked: string): void {
+    const weight = this.initializer(name);
+    if ('external' in weight) {
+      const external = { ...weight.external, prepacked };
+      this.#initializers[this.#initializers.indexOf(weight)] = { ...weight, external };
+    }
   }
 
   /** An int64 vector; equal ones are stored once. */
@@ -73,6 +117,11 @@ export class Graph {
       [values.length],
       BigInt64Array.from(values, BigInt),
     );
+  }
+
+  /** A uint8 scalar. */
+  byte(value: number): Value {
+    return this.#constant(`byte/${value}`, 'uint8', [], Uint8Array.of(value));
   }
 
   /** A float32 scalar. */
@@ -104,7 +153,12 @@ export class Graph {
     return outputs;
   }
 
-  #constant(name: string, elem: Elem, dims: readonly number[], values: BigInt64Array | Float32Array): Value {
+  #constant(
+    name: string,
+    elem: Elem,
+    dims: readonly number[],
+    values: BigInt64Array | Float32Array | Uint8Array,
+  ): Value {
     if (!this.#constants.has(name)) {
       const raw = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
       this.#initializers.push({ name, elem, dims, raw });

@@ -7,27 +7,20 @@ import type { ModelConfig } from '../model/config';
 import { EMBEDDING_NAMES, LANGUAGE } from '../model/tensors';
 import type { Graph, Value } from './graph';
 import {
-  fuseTransposed,
   gatedMlp,
   project,
+  projections,
   rotary,
   twoPartAttention,
-  type ReadTensor,
+  type Qkv,
   type Rotate,
 } from './pi05-blocks';
-import type { WeightRange } from './weights-file';
+import type { Products } from './products';
 
 /** How many of the best tokens leave the graph; sampling is exact while its mass lies in them. */
 export const TOP_K = 64;
 
-/** Writes the graph; returns where the embedding table lies, for the host to read rows from. */
-export function buildLanguage(
-  g: Graph,
-  c: ModelConfig,
-  read: ReadTensor,
-  table: WeightRange,
-  maxPositions: number,
-): void {
+export function buildLanguage(g: Graph, p: Products, c: ModelConfig, maxPositions: number): void {
   const { width, layers, headDim, vocab } = c.language;
   const x0 = g.input('x', 'float', ['B', 'T', width]);
   const positions = g.input('positions', 'int64', ['B', 'T']);
@@ -54,21 +47,14 @@ export function buildLanguage(
   past.forEach(({ k: pastK, v: pastV }, i) => {
     const last = i === layers - 1;
     const prefix = `${LANGUAGE}layers.${i}.`;
-    const normed = rmsNorm(g, c, x, `${prefix}input_layernorm`, read);
+    const normed = rmsNorm(g, p, c, x, `${prefix}input_layernorm`);
     // The last layer's keys and values are needed everywhere, its queries only where logits are wanted.
     const { q, k, v } = last
-      ? lastProjections(
-          g,
-          c,
-          normed,
-          pick(normed),
-          prefix,
-          read,
-          rotate,
-          positions,
-          g.op('GatherElements', [positions, want], { axis: 1n }),
-        )
-      : projections(g, c, normed, prefix, read, rotate, positions);
+      ? lastProjections(g, p, c, normed, pick(normed), prefix, rotate, {
+          all: positions,
+          wanted: g.op('GatherElements', [positions, want], { axis: 1n }),
+        })
+      : projections(g, p, c, normed, prefix, width, rotate, positions);
     g.output(`new_k_${i}`, k, 'float', ['B', 'T', headDim]);
     g.output(`new_v_${i}`, v, 'float', ['B', 'T', headDim]);
     const rows = last ? shape.wanted : shape.all;
@@ -85,17 +71,17 @@ export function buildLanguage(
     });
     x = g.op('Add', [
       last ? pick(x) : x,
-      project(g, attended, `${prefix}self_attn.o_proj`, read, c.language.heads * headDim, width),
+      project(g, p, attended, `${prefix}self_attn.o_proj`, c.language.heads * headDim, width),
     ]);
-    const hidden = rmsNorm(g, c, x, `${prefix}post_attention_layernorm`, read);
-    x = g.op('Add', [x, gatedMlp(g, hidden, `${prefix}mlp.`, read, width, c.language.mlp)]);
+    const hidden = rmsNorm(g, p, c, x, `${prefix}post_attention_layernorm`);
+    x = g.op('Add', [x, gatedMlp(g, p, hidden, `${prefix}mlp.`, width, c.language.mlp)]);
   });
 
-  const logits = g.contrib(
-    'FusedMatMul',
-    [rmsNorm(g, c, x, `${LANGUAGE}norm`, read), g.shared(EMBEDDING_NAMES[0], [vocab, width], table)],
-    { transB: 1n },
-  );
+  const logits = p.logits(g, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), {
+    names: [EMBEDDING_NAMES[0]],
+    into: width,
+    outs: [vocab],
+  });
   const topK = Math.min(TOP_K, vocab);
   const [values, ids] = g.ops('TopK', [logits, g.ints(topK)], 2, { axis: -1n }) as [Value, Value];
   g.output('top_logits', values, 'float', ['B', 'R', topK]);
@@ -131,62 +117,27 @@ function queryShapes(
   return { all: rows(tokens), wanted: rows(dim(want, 1)), sizes };
 }
 
-interface Qkv {
-  readonly q: Value;
-  readonly k: Value;
-  readonly v: Value;
-}
-
-function projections(
-  g: Graph,
-  c: ModelConfig,
-  x: Value,
-  prefix: string,
-  read: ReadTensor,
-  rotate: Rotate,
-  positions: Value,
-): Qkv {
-  const { width, heads, headDim } = c.language;
-  const names = ['q_proj', 'k_proj', 'v_proj'].map(p => `${prefix}self_attn.${p}.weight`);
-  const weight = g.weight(
-    `${prefix}qkv`,
-    [width, (heads + 2) * headDim],
-    fuseTransposed(names.map(read), width),
-  );
-  const [q, k, v] = g.ops(
-    'Split',
-    [g.op('MatMul', [x, weight]), g.ints(heads * headDim, headDim, headDim)],
-    3,
-    { axis: -1n },
-  ) as [Value, Value, Value];
-  return { q: rotate(g, q, heads, positions), k: rotate(g, k, 1, positions), v };
-}
-
 function lastProjections(
   g: Graph,
+  p: Products,
   c: ModelConfig,
   x: Value,
   wanted: Value,
   prefix: string,
-  read: ReadTensor,
   rotate: Rotate,
-  positions: Value,
-  wantedPositions: Value,
+  positions: { readonly all: Value; readonly wanted: Value },
 ): Qkv {
   const { width, heads, headDim } = c.language;
-  const names = ['k_proj', 'v_proj'].map(p => `${prefix}self_attn.${p}.weight`);
-  const weight = g.weight(`${prefix}kv`, [width, 2 * headDim], fuseTransposed(names.map(read), width));
-  const [k, v] = g.ops('Split', [g.op('MatMul', [x, weight])], 2, { axis: -1n, num_outputs: 2n }) as [
-    Value,
-    Value,
-  ];
-  const q = project(g, wanted, `${prefix}self_attn.q_proj`, read, width, heads * headDim);
-  return { q: rotate(g, q, heads, wantedPositions), k: rotate(g, k, 1, positions), v };
+  const names = ['k_proj', 'v_proj'].map(n => `${prefix}self_attn.${n}.weight`);
+  const both = p.product(g, x, `${prefix}kv`, { names, into: width, outs: [headDim, headDim] });
+  const [k, v] = g.ops('Split', [both], 2, { axis: -1n, num_outputs: 2n }) as [Value, Value];
+  const q = project(g, p, wanted, `${prefix}self_attn.q_proj`, width, heads * headDim);
+  return { q: rotate(g, q, heads, positions.wanted), k: rotate(g, k, 1, positions.all), v };
 }
 
 /** Gemma's RMS norm: the stored weight is zero-centred, the factor is 1 + w. */
-function rmsNorm(g: Graph, c: ModelConfig, x: Value, name: string, read: ReadTensor): Value {
-  const scale = read(`${name}.weight`).map(w => 1 + w);
+function rmsNorm(g: Graph, p: Products, c: ModelConfig, x: Value, name: string): Value {
+  const scale = p.read(`${name}.weight`).map(w => 1 + w);
   return g.op('RMSNormalization', [x, g.weight(name, [c.language.width], scale)], {
     axis: -1n,
     epsilon: c.rmsEps,

@@ -4,7 +4,7 @@
  */
 
 /** ONNX element types. */
-export const ELEM = { float: 1, uint8: 2, int64: 7 } as const;
+export const ELEM = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
 export type Elem = keyof typeof ELEM;
 
 export type Dim = number | string;
@@ -34,8 +34,17 @@ export type Initializer =
       readonly name: string;
       readonly elem: Elem;
       readonly dims: readonly number[];
-      readonly external: { readonly location: string; readonly offset: number; readonly length: number };
+      readonly external: External;
     };
+
+export interface External {
+  /** A bare file name beside the model. */
+  readonly location: string;
+  readonly offset: number;
+  readonly length: number;
+  /** ONNX Runtime's packed copy of the weight in the same file: `key|offset;length;...`. */
+  readonly prepacked?: string;
+}
 
 export interface Model {
   readonly name: string;
@@ -91,7 +100,7 @@ function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
 function encodeInitializer(t: Initializer): Uint8Array {
   const head = concat(...t.dims.map(d => int(1, BigInt(d))), int(2, BigInt(ELEM[t.elem])), string(8, t.name));
   if ('raw' in t) return concat(head, message(9, t.raw));
-  const { location, offset, length } = t.external;
+  const { location, offset, length, prepacked } = t.external;
   const entry = (key: string, value: string) => message(13, concat(string(1, key), string(2, value)));
   const external = 1n;
   return concat(
@@ -99,6 +108,7 @@ function encodeInitializer(t: Initializer): Uint8Array {
     entry('location', location),
     entry('offset', String(offset)),
     entry('length', String(length)),
+    ...(prepacked === undefined ? [] : [entry('prepacked_0', prepacked)]),
     int(14, external),
   );
 }

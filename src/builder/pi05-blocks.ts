@@ -1,28 +1,7 @@
 /** Building blocks that the language model and the action expert share: projections, rotary tables, two-part attention. */
 import type { ModelConfig } from '../model/config';
 import type { Graph, Value } from './graph';
-
-/** Reads a checkpoint tensor by name. */
-export type ReadTensor = (name: string) => Float32Array;
-
-/** Linear weights [out, in] of several projections, transposed and side by side: [in, Σ out], so that one product does all. */
-export function fuseTransposed(weights: readonly Float32Array[], into: number): Float32Array {
-  const outs = weights.map(w => w.length / into);
-  const total = outs.reduce((a, b) => a + b, 0);
-  const fused = new Float32Array(into * total);
-  const tile = 32; // both sides of a tile stay in cache
-  let column = 0;
-  weights.forEach((w, n) => {
-    const out = outs[n] as number;
-    for (let o0 = 0; o0 < out; o0 += tile)
-      for (let i0 = 0; i0 < into; i0 += tile)
-        for (let o = o0; o < Math.min(out, o0 + tile); o++)
-          for (let i = i0; i < Math.min(into, i0 + tile); i++)
-            fused[i * total + column + o] = w[o * into + i] as number;
-    column += out;
-  });
-  return fused;
-}
+import type { Products } from './products';
 
 /** cos and sin of position·θ^(−2i/d), [positions, headDim/2], angles in float64. */
 export function rotaryTables(
@@ -92,44 +71,47 @@ export function twoPartAttention(g: Graph, c: ModelConfig, a: AttentionInputs): 
   return g.op('Reshape', [values, g.ints(0, -1, heads * headDim)]);
 }
 
-/** gelu(gate)·up → down, with gate and up as one product. */
-export function gatedMlp(
+export interface Qkv {
+  readonly q: Value;
+  readonly k: Value;
+  readonly v: Value;
+}
+
+/** Queries, keys and values of one layer as one product; queries and keys rotated. */
+export function projections(
   g: Graph,
+  p: Products,
+  c: ModelConfig,
   x: Value,
   prefix: string,
-  read: ReadTensor,
   width: number,
-  mlp: number,
-): Value {
-  const gateUp = g.weight(
-    `${prefix}gate_up`,
-    [width, 2 * mlp],
-    fuseTransposed([read(`${prefix}gate_proj.weight`), read(`${prefix}up_proj.weight`)], width),
-  );
-  const [gate, up] = g.ops('Split', [g.op('MatMul', [x, gateUp])], 2, { axis: -1n, num_outputs: 2n }) as [
-    Value,
-    Value,
-  ];
+  rotate: Rotate,
+  positions: Value,
+): Qkv {
+  const { heads, headDim } = c.language;
+  const outs = [heads * headDim, headDim, headDim];
+  const names = ['q_proj', 'k_proj', 'v_proj'].map(n => `${prefix}self_attn.${n}.weight`);
+  const all = p.product(g, x, `${prefix}qkv`, { names, into: width, outs });
+  const [q, k, v] = g.ops('Split', [all, g.ints(...outs)], 3, { axis: -1n }) as [Value, Value, Value];
+  return { q: rotate(g, q, heads, positions), k: rotate(g, k, 1, positions), v };
+}
+
+/** gelu(gate)·up → down, with gate and up as one product. */
+export function gatedMlp(g: Graph, p: Products, x: Value, prefix: string, width: number, mlp: number): Value {
+  const names = ['gate_proj', 'up_proj'].map(n => `${prefix}${n}.weight`);
+  const both = p.product(g, x, `${prefix}gate_up`, { names, into: width, outs: [mlp, mlp] });
+  const [gate, up] = g.ops('Split', [both], 2, { axis: -1n, num_outputs: 2n }) as [Value, Value];
   const hidden = g.op('Mul', [g.op('Gelu', [gate], { approximate: 'tanh' }), up]);
-  return project(g, hidden, `${prefix}down_proj`, read, mlp, width);
+  return project(g, p, hidden, `${prefix}down_proj`, mlp, width);
 }
 
 /** x·Wᵀ without bias. */
-export function project(
-  g: Graph,
-  x: Value,
-  name: string,
-  read: ReadTensor,
-  into: number,
-  out: number,
-): Value {
-  return g.op('MatMul', [x, g.weight(name, [into, out], fuseTransposed([read(`${name}.weight`)], into))]);
+export function project(g: Graph, p: Products, x: Value, name: string, into: number, out: number): Value {
+  return p.product(g, x, name, { names: [`${name}.weight`], into, outs: [out] });
 }
 
 /** x·Wᵀ + b. */
-export function linear(g: Graph, x: Value, name: string, read: ReadTensor, into: number, out: number): Value {
-  return g.op('Add', [
-    project(g, x, name, read, into, out),
-    g.weight(`${name}.bias`, [out], read(`${name}.bias`)),
-  ]);
+export function linear(g: Graph, p: Products, x: Value, name: string, into: number, out: number): Value {
+  const bias = g.weight(`${name}.bias`, [out], p.read(`${name}.bias`));
+  return g.op('Add', [project(g, p, x, name, into, out), bias]);
 }

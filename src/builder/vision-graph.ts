@@ -2,42 +2,42 @@
 import { imageTokens, type ModelConfig } from '../model/config';
 import { PROJECTOR, VISION } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import { fuseTransposed, linear, type ReadTensor } from './pi05-blocks';
+import { linear } from './pi05-blocks';
+import type { Products } from './products';
 
-export function buildVision(g: Graph, c: ModelConfig, read: ReadTensor): void {
+/** `exact` makes the patch embedding in float32. */
+export function buildVision(g: Graph, p: Products, exact: Products, c: ModelConfig): void {
   const { vision: v, language } = c;
   const tokens = imageTokens(c);
   const images = g.input('images', 'uint8', ['n', v.imageHeight, v.imageWidth, 3]);
 
   let x = g.op('Add', [
-    patches(g, c, images, read),
-    g.weight('position_embedding', [tokens, v.width], read(`${VISION}embeddings.position_embedding.weight`)),
+    patches(g, exact, c, images),
+    g.weight(
+      'position_embedding',
+      [tokens, v.width],
+      p.read(`${VISION}embeddings.position_embedding.weight`),
+    ),
   ]);
   for (let i = 0; i < v.layers; i++) {
     const layer = `${VISION}encoder.layers.${i}.`;
     x = g.op('Add', [
       x,
-      attention(g, c, layerNorm(g, c, x, `${layer}layer_norm1`, read), `${layer}self_attn.`, read),
+      attention(g, p, c, layerNorm(g, p, c, x, `${layer}layer_norm1`), `${layer}self_attn.`),
     ]);
-    const hidden = linear(
-      g,
-      layerNorm(g, c, x, `${layer}layer_norm2`, read),
-      `${layer}mlp.fc1`,
-      read,
-      v.width,
-      v.mlp,
-    );
+    const normed = layerNorm(g, p, c, x, `${layer}layer_norm2`);
+    const hidden = linear(g, p, normed, `${layer}mlp.fc1`, v.width, v.mlp);
     const active = g.op('Gelu', [hidden], { approximate: 'tanh' });
-    x = g.op('Add', [x, linear(g, active, `${layer}mlp.fc2`, read, v.mlp, v.width)]);
+    x = g.op('Add', [x, linear(g, p, active, `${layer}mlp.fc2`, v.mlp, v.width)]);
   }
-  x = layerNorm(g, c, x, `${VISION}post_layernorm`, read);
-  x = linear(g, x, PROJECTOR.slice(0, -1), read, v.width, language.width);
+  x = layerNorm(g, p, c, x, `${VISION}post_layernorm`);
+  x = linear(g, p, x, PROJECTOR.slice(0, -1), v.width, language.width);
   const flat = g.op('Reshape', [x, g.ints(-1, language.width)]);
   g.output('image_tokens', flat, 'float', ['n_tokens', language.width]);
 }
 
 /** The patch convolution as one product: its stride equals its size, so patches do not overlap. → [n, tokens, width] */
-function patches(g: Graph, c: ModelConfig, images: Value, read: ReadTensor): Value {
+function patches(g: Graph, exact: Products, c: ModelConfig, images: Value): Value {
   const { patch: p, width, imageHeight, imageWidth } = c.vision;
   const [rows, columns] = [imageHeight / p, imageWidth / p];
   const unit = g.op('Div', [g.op('Cast', [images], { to: 1n }), g.scalar(255)]);
@@ -46,33 +46,28 @@ function patches(g: Graph, c: ModelConfig, images: Value, read: ReadTensor): Val
   // [n, row, column, channel, y, x], the order of the convolution's weights [width, 3, p, p]
   const ordered = g.op('Transpose', [split], { perm: [0n, 1n, 3n, 5n, 2n, 4n] });
   const flat = g.op('Reshape', [ordered, g.ints(-1, rows * columns, 3 * p * p)]);
-  const name = `${VISION}embeddings.patch_embedding`;
-  const weight = fuseTransposed([read(`${name}.weight`)], 3 * p * p);
-  const product = g.op('MatMul', [flat, g.weight(name, [3 * p * p, width], weight)]);
-  return g.op('Add', [product, g.weight(`${name}.bias`, [width], read(`${name}.bias`))]);
+  return linear(g, exact, flat, `${VISION}embeddings.patch_embedding`, 3 * p * p, width);
 }
 
-function attention(g: Graph, c: ModelConfig, x: Value, prefix: string, read: ReadTensor): Value {
+function attention(g: Graph, p: Products, c: ModelConfig, x: Value, prefix: string): Value {
   const { width, heads } = c.vision;
-  const names = ['q_proj', 'k_proj', 'v_proj'].map(p => prefix + p);
-  const weight = fuseTransposed(
-    names.map(n => read(`${n}.weight`)),
-    width,
-  );
+  const names = ['q_proj', 'k_proj', 'v_proj'].map(n => prefix + n);
+  const outs = names.map(() => width);
   const bias = new Float32Array(3 * width);
-  names.forEach((n, i) => bias.set(read(`${n}.bias`), i * width));
+  names.forEach((n, i) => bias.set(p.read(`${n}.bias`), i * width));
+  const stack = { names: names.map(n => `${n}.weight`), into: width, outs };
   const qkv = g.op('Add', [
-    g.op('MatMul', [x, g.weight(`${prefix}qkv`, [width, 3 * width], weight)]),
+    p.product(g, x, `${prefix}qkv`, stack),
     g.weight(`${prefix}qkv.bias`, [3 * width], bias),
   ]);
   const [q, k, v] = g.ops('Split', [qkv], 3, { axis: -1n, num_outputs: 3n }) as [Value, Value, Value];
   const attended = g.op('Attention', [q, k, v], { q_num_heads: BigInt(heads), kv_num_heads: BigInt(heads) });
-  return linear(g, attended, `${prefix}out_proj`, read, width, width);
+  return linear(g, p, attended, `${prefix}out_proj`, width, width);
 }
 
-function layerNorm(g: Graph, c: ModelConfig, x: Value, name: string, read: ReadTensor): Value {
+function layerNorm(g: Graph, p: Products, c: ModelConfig, x: Value, name: string): Value {
   const { width, layerNormEps } = c.vision;
-  const scale = g.weight(`${name}.weight`, [width], read(`${name}.weight`));
-  const bias = g.weight(`${name}.bias`, [width], read(`${name}.bias`));
+  const scale = g.weight(`${name}.weight`, [width], p.read(`${name}.weight`));
+  const bias = g.weight(`${name}.bias`, [width], p.read(`${name}.bias`));
   return g.op('LayerNormalization', [x, scale, bias], { axis: -1n, epsilon: layerNormEps });
 }

@@ -1,4 +1,4 @@
-/** Appends float32 tensors to one weight file, each at a 4096-aligned offset so that it can be mapped. */
+/** Appends tensors to one weight file, each at a 4096-aligned offset so that it can be mapped. */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 
@@ -21,14 +21,23 @@ export class WeightsFile {
     this.#fd = openSync(path, 'wx');
   }
 
-  append(values: Float32Array): WeightRange {
+  append(values: Float32Array | Uint8Array): WeightRange {
+    return this.stream(append => append(values));
+  }
+
+  /** What `write` appends piece by piece is one tensor. */
+  stream(write: (append: (values: Float32Array | Uint16Array | Uint8Array) => void) => void): WeightRange {
     const offset = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT;
-    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    for (let done = 0; done < bytes.byteLength;) {
-      done += writeSync(this.#fd, bytes, done, Math.min(1 << 30, bytes.byteLength - done), offset + done);
-    }
-    this.#end = offset + bytes.byteLength;
-    return { file: this.#file, offset, bytes: bytes.byteLength };
+    this.#end = offset;
+    write(values => {
+      const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+      for (let done = 0; done < bytes.byteLength;) {
+        const length = Math.min(1 << 30, bytes.byteLength - done);
+        done += writeSync(this.#fd, bytes, done, length, this.#end + done);
+      }
+      this.#end += bytes.byteLength;
+    });
+    return { file: this.#file, offset, bytes: this.#end - offset };
   }
 
   close(): void {

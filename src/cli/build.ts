@@ -6,6 +6,8 @@ import { buildEngine } from '../builder/build';
 import { openCheckpoint, randomCheckpoint } from '../builder/checkpoint';
 import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
+import { packModel } from '../engine/pack';
+import { PRECISIONS } from '../model/manifest';
 import { choice, integer, parseOptions, required } from './args';
 import { Progress } from './progress';
 
@@ -14,7 +16,11 @@ const OPTIONS = {
   'random-init': { type: 'string', value: 'CONFIG.json', help: 'formula weights instead of a checkpoint' },
   seed: { type: 'string', value: 'N', help: 'seed of the formula weights (default 0)' },
   out: { type: 'string', value: 'DIR', help: 'the engine folder to write' },
-  precision: { type: 'string', value: 'fp32', help: 'number format of the weights (default fp32)' },
+  precision: {
+    type: 'string',
+    value: 'P',
+    help: 'fp32 (default, the truth) or int8 (8-bit weights and activations)',
+  },
   target: { type: 'string', value: 'cpu', help: 'where the engine will run (default cpu)' },
   tokenizer: { type: 'string', value: 'FILE', help: "tokenizer.json, if not the checkpoint's" },
   'norm-stats': { type: 'string', value: 'FILE', help: "norm_stats.json, if not the checkpoint's" },
@@ -24,7 +30,7 @@ export async function runBuild(args: string[]): Promise<number> {
   const o = parseOptions('build', OPTIONS, args);
   if (!o) return 0;
   const out = required('build', 'out', o.out);
-  choice('precision', o.precision, ['fp32'], 'fp32');
+  const precision = choice('precision', o.precision, PRECISIONS, 'fp32');
   choice('target', o.target, ['cpu'], 'cpu');
   const random = o['random-init'];
   if ((random === undefined) === (o.checkpoint === undefined)) {
@@ -42,6 +48,8 @@ export async function runBuild(args: string[]): Promise<number> {
   try {
     const manifest = await buildEngine(checkpoint, {
       out,
+      precision,
+      pack: packModel,
       tokenizer: o.tokenizer ?? beside('tokenizer.json'),
       tokenizerConfig: beside('tokenizer_config.json'),
       normStats: o['norm-stats'] ?? beside('norm_stats.json'),

@@ -56,20 +56,21 @@ export class HostTensors {
   }
 
   #readFrom(name: string, start: number, count: number): Float32Array {
-    const { file, offset } = this.#entry(name);
+    const { file, offset, dtype } = this.#entry(name);
     let fd = this.#fds.get(file);
     if (fd === undefined) {
       fd = openSync(join(this.#dir, file), 'r');
       this.#fds.set(file, fd);
     }
-    const values = new Float32Array(count);
-    const read = readSync(fd, values, 0, values.byteLength, offset + 4 * start);
-    if (read !== values.byteLength) {
+    const stored = dtype === 'BF16' ? new Uint16Array(count) : new Float32Array(count);
+    const at = offset + stored.BYTES_PER_ELEMENT * start;
+    if (readSync(fd, stored, 0, stored.byteLength, at) !== stored.byteLength) {
       throw new OxygenError(
         'ENGINE_INVALID',
         `${join(this.#dir, file)} ends inside ${name}; build the engine again`,
       );
     }
-    return values;
+    if (stored instanceof Float32Array) return stored;
+    return new Float32Array(Uint32Array.from(stored, half => half << 16).buffer);
   }
 }
