@@ -21,6 +21,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'measure frame time and language rate',
     run: async args => (await import('./cli/bench.js')).runBench(args),
   },
+  doctor: {
+    summary: 'say what is missing or wrong, with the cure',
+    run: async args => (await import('./cli/doctor.js')).runDoctor(args),
+  },
+  'check-config': {
+    summary: 'say every fault of a configuration file, with the cure',
+    run: async args => (await import('./cli/check-config.js')).runCheckConfig(args),
+  },
   node: {
     summary: 'run the ROS 2 node (takes --ros-args)',
     run: async args => {
@@ -38,7 +46,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 const usage = (): string =>
   [
     'usage: oxygen COMMAND [options]; oxygen COMMAND --help tells more',
-    ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+    ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`),
   ].join('\n');
 
 async function main(argv: string[]): Promise<number> {

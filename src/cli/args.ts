@@ -19,23 +19,37 @@ export function parseOptions<S extends Record<string, OptionSpec>>(
   spec: S,
   args: string[],
 ): Options<S> | null {
+  return parseOperands(command, spec, args, [])?.options ?? null;
+}
+
+/** The same for a command with operands, all of which must be given: `names` are those of the help, e.g. `FILE`. */
+export function parseOperands<S extends Record<string, OptionSpec>>(
+  command: string,
+  spec: S,
+  args: string[],
+  names: readonly string[],
+): { readonly options: Options<S>; readonly operands: readonly string[] } | null {
+  const wrong = (why: string) => new OxygenError('USAGE', `oxygen ${command}: ${why}`);
   const options = Object.fromEntries(Object.entries(spec).map(([name, { type }]) => [name, { type }]));
+  const all = { ...options, help: { type: 'boolean' } } as const;
+  let parsed;
   try {
-    const { values } = parseArgs({ args, options: { ...options, help: { type: 'boolean' } }, strict: true });
-    if (values['help']) {
-      const lines = Object.entries(spec).map(
-        ([name, o]) => `  ${`--${name} ${o.value ?? ''}`.padEnd(28)} ${o.help}`,
-      );
-      console.log([`usage: oxygen ${command} [options]`, ...lines].join('\n'));
-      return null;
-    }
-    return values as Options<S>;
+    parsed = parseArgs({ args, options: all, strict: true, allowPositionals: names.length > 0 });
   } catch (error) {
-    throw new OxygenError(
-      'USAGE',
-      `oxygen ${command}: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw wrong(error instanceof Error ? error.message : String(error));
   }
+  const { values, positionals } = parsed;
+  if (values['help']) {
+    const lines = Object.entries(spec).map(
+      ([name, o]) => `  ${`--${name} ${o.value ?? ''}`.padEnd(28)} ${o.help}`,
+    );
+    console.log([['usage: oxygen', command, ...names, '[options]'].join(' '), ...lines].join('\n'));
+    return null;
+  }
+  if (positionals.length !== names.length) {
+    throw wrong(`wanted is ${names.join(' ')}, given is ${positionals.join(' ') || 'nothing'}`);
+  }
+  return { options: values as Options<S>, operands: positionals };
 }
 
 export function required(command: string, name: string, value: string | undefined): string {

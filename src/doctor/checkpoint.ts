@@ -1,0 +1,56 @@
+/** Checks of a checkpoint folder, without building from it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { openCheckpoint, type Checkpoint } from '../builder/checkpoint';
+import { findNormStats } from '../builder/norm-stats-source';
+import { promptProfileOf } from '../model/prompt';
+import { tensorShapes } from '../model/tensors';
+import { statsWidth } from '../policies/norm-stats';
+import { ok, warning, type Check, type Outcome } from './check';
+import { tokenizerCheck } from './files';
+
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model'];
+
+export const checkpointCheck = (dir: string): Check => ({
+  name: 'checkpoint',
+  cure: 'give the folder with config.json and the weights of a pi0.5 model',
+  run: () => {
+    const checkpoint = openCheckpoint(dir);
+    checkpoint.close();
+    return [
+      ...checkpoint.notes.map(note => warning(note, 'write it into config.json if it is otherwise')),
+      ok(describe(checkpoint), [statisticsCheck(dir, checkpoint), checkpointTokenizer(dir, checkpoint)]),
+    ];
+  },
+});
+
+function describe({ config, family, dtype, source }: Checkpoint): string {
+  const shapes = tensorShapes(config);
+  const values = [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((n, d) => n * d, 1), 0);
+  return (
+    `${family}, ${source}: ${shapes.size} tensors, ${(values / 1e6).toFixed(1)} M parameters, ${dtype}, all with their ` +
+    `shape; cameras ${config.cameraSlots.join(' ')}, prompt ${promptProfileOf(config)}`
+  );
+}
+
+const statisticsCheck = (dir: string, { family }: Checkpoint): Check => ({
+  name: 'norm_stats',
+  cure: 'oxygen build --norm-stats FILE, or --asset-id ID where there are several',
+  run: (): readonly Outcome[] => {
+    const found = findNormStats({ dir, family, file: null, assetId: null });
+    if ('missing' in found) {
+      const what = `none found; looked for ${found.missing.join(', ')}`;
+      return [warning(what, 'build with --norm-stats FILE, else the node refuses the engine')];
+    }
+    const { stats, normalization, source, notes } = found;
+    const what = `${source}: state ${statsWidth(stats.state)} wide (${normalization.state}), actions ${statsWidth(stats.actions)} wide (${normalization.actions})`;
+    return [...notes.map(note => warning(note, 'nothing, if that is meant')), ok(what)];
+  },
+});
+
+function checkpointTokenizer(dir: string, { config }: Checkpoint): Check {
+  const file = TOKENIZER_FILES.map(name => join(dir, name)).find(existsSync);
+  if (file !== undefined) return tokenizerCheck(file, { vocab: config.language.vocab, special: null });
+  const none = warning(`none of ${TOKENIZER_FILES.join(', ')} in ${dir}`, 'build with --tokenizer FILE');
+  return { name: 'tokenizer', cure: '', run: () => none };
+}

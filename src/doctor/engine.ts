@@ -1,0 +1,146 @@
+/** Checks of an engine folder: everything that loading checks, and what would take too long there. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ModelSessions } from '../engine/model-sessions';
+import type { Progress } from '../cli/progress';
+import { hashFile, readManifest, type Manifest } from '../model/manifest';
+import { LISTS_OF_MODE } from '../policies/norm-stats';
+import { fault, ok, warning, type Check, type Outcome } from './check';
+import { externalRanges } from './external-data';
+import { normStatsCheck, robotFitCheck, tokenizerCheck, tokenizerNeeds } from './files';
+import { freeDisk, roomOutcomes } from './machine';
+
+const BUILD = 'build it again: oxygen build --checkpoint DIR --out DIR';
+
+export interface EngineCheckOptions {
+  /** Robot file to compare with, or null. */
+  readonly robot: string | null;
+  /** Shown while files are hashed: some have gigabytes. */
+  readonly progress: Progress;
+}
+
+/** One check; the others follow when engine.json is sound. */
+export const engineCheck = (dir: string, options: EngineCheckOptions): Check => ({
+  name: 'engine',
+  cure: BUILD,
+  run: () => {
+    const manifest = readManifest(dir);
+    return ok(describeEngine(dir, manifest), [
+      filesCheck(dir, manifest, options),
+      externalDataCheck(dir, manifest),
+      tokenizerCheck(join(dir, 'tokenizer.json'), tokenizerNeeds(manifest)),
+      statisticsCheck(dir, manifest),
+      ...(options.robot === null ? [] : [robotFitCheck(options.robot, manifest)]),
+      leftoversCheck(dir),
+      roomCheck(dir, manifest),
+      sessionsCheck(dir, manifest),
+    ]);
+  },
+});
+
+/** What kind of engine it is, in one line. */
+export function describeEngine(dir: string, m: Manifest): string {
+  return (
+    `${dir}: ${m.model.name}, ${m.precision} from ${m.sourceDtype}, builder ${m.builder}, prompt ${m.promptProfile}, ` +
+    `resize ${m.resize}, cameras ${m.model.cameraSlots.join(' ')}, state ${m.stateDim}, actions ${m.actionDims} x ${m.model.horizon}`
+  );
+}
+
+/** Loading hashes small files only. */
+const filesCheck = (dir: string, manifest: Manifest, { progress }: EngineCheckOptions): Check => ({
+  name: 'engine files',
+  cure: BUILD,
+  run: () => {
+    const files = Object.entries(manifest.files);
+    const total = bytesOf(manifest);
+    let done = 0;
+    const altered = files.filter(([file, { bytes, sha256 }]) => {
+      progress.update(done, total, file);
+      done += bytes;
+      return hashFile(join(dir, file)) !== sha256;
+    });
+    progress.end();
+    if (altered.length > 0) return altered.map(([file]) => fault(`${file} was altered`, BUILD));
+    return ok(`${files.length} files, ${(total / 1e6).toFixed(1)} MB, all as they were written`);
+  },
+});
+
+/** Weights must lie inside files of this folder that engine.json lists: nothing else is checked or moved with it. */
+const externalDataCheck = (dir: string, { files }: Manifest): Check => ({
+  name: 'external data',
+  cure: BUILD,
+  run: () => {
+    const graphs = Object.keys(files).filter(file => file.endsWith('.onnx'));
+    const ranges = graphs.flatMap(graph =>
+      externalRanges(readFileSync(join(dir, graph))).map(range => ({ graph, ...range })),
+    );
+    const faults = ranges.flatMap(({ graph, tensor, location, offset, length }) => {
+      const where = `${graph}: weight ${tensor}`;
+      const bytes = files[location]?.bytes;
+      if (bytes === undefined)
+        return [fault(`${where} lies in ${location}, which engine.json does not list`, BUILD)];
+      return offset >= 0 && offset + (length ?? 0) <= bytes
+        ? []
+        : [fault(`${where} ends at byte ${offset + (length ?? 0)}, ${location} has ${bytes}`, BUILD)];
+    });
+    if (faults.length > 0) return faults;
+    return ok(`${ranges.length} weights of ${graphs.length} graphs lie inside the folder`);
+  },
+});
+
+function statisticsCheck(dir: string, manifest: Manifest): Check {
+  const modes = [manifest.normalization.state, manifest.normalization.actions];
+  if (modes.some(mode => LISTS_OF_MODE[mode].length > 0)) {
+    return normStatsCheck(join(dir, 'norm_stats.json'), manifest);
+  }
+  const cure = 'build it again with --norm-stats FILE, or set raw_units if raw model numbers are wanted';
+  const missing = warning('the checkpoint came without statistics; the node refuses this engine', cure);
+  const run = () =>
+    modes.includes('missing') ? missing : ok('none are needed: values go in and out as they are');
+  return { name: 'norm_stats', cure, run };
+}
+
+/** A build that was killed leaves its temporary folder beside the engine. */
+const leftoversCheck = (dir: string): Check => ({
+  name: 'leftovers',
+  cure: 'give a readable folder',
+  run: () => {
+    const parent = dirname(resolve(dir));
+    const left = readdirSync(parent).filter(name => {
+      const pid = /^\..+\.(?:tmp|old)-(\d+)$/.exec(name)?.[1];
+      return pid !== undefined && !isRunning(Number(pid));
+    });
+    return left.map(name => warning(`an interrupted build left ${join(parent, name)}`, 'remove that folder'));
+  },
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+const bytesOf = (manifest: Manifest): number =>
+  Object.values(manifest.files).reduce((sum, { bytes }) => sum + bytes, 0);
+
+const roomCheck = (dir: string, manifest: Manifest): Check => ({
+  name: 'room',
+  cure: 'give a readable folder',
+  run: () => roomOutcomes(bytesOf(manifest), process.availableMemory(), freeDisk(dir)),
+});
+
+/** Only where the weights fit, which `roomCheck` tells: a doctor must not push a robot's machine into swapping. */
+const sessionsCheck = (dir: string, manifest: Manifest): Check => ({
+  name: 'sessions',
+  cure: BUILD,
+  run: async (): Promise<readonly Outcome[]> => {
+    if (bytesOf(manifest) > process.availableMemory()) return [];
+    const start = performance.now();
+    const sessions = await ModelSessions.load(dir, 1);
+    await sessions.release();
+    return [ok(`all graphs load, in ${((performance.now() - start) / 1000).toFixed(1)} s`)];
+  },
+});

@@ -1,0 +1,21 @@
+/** Prints findings as they come, and says at the end how it stands. */
+import { findingLine, reportOf, type Finding, type Report } from './check';
+
+/** `json`: one object on one line instead, when everything is known. */
+export async function printFindings(findings: AsyncIterable<Finding>, json: boolean): Promise<Report> {
+  const all: Finding[] = [];
+  for await (const finding of findings) {
+    all.push(finding);
+    if (!json) console.log(findingLine(finding));
+  }
+  const report = reportOf(all);
+  console.log(json ? JSON.stringify(report) : summaryLine(report));
+  return report;
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+const summaryLine = ({ ok, faults, warnings, checks }: Report): string =>
+  ok
+    ? `${count(checks.length - warnings, 'check')} ok, ${count(warnings, 'warning')}`
+    : `${count(faults, 'fault')}, ${count(warnings, 'warning')}`;
