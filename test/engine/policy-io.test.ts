@@ -5,9 +5,8 @@ import type { RobotTransforms } from '../../src/core/robot';
 import type { Observation } from '../../src/core/types';
 import { PolicyIo } from '../../src/engine/policy-io';
 import { readManifest, type Manifest } from '../../src/model/manifest';
-import { loadNormStats, normStatsJson, NO_STATS, type FeatureStats } from '../../src/policies/norm-stats';
+import { normStatsJson, NO_STATS, type FeatureStats } from '../../src/policies/norm-stats';
 import { checkStatistics } from '../../src/policies/raw-units';
-import { scaler } from '../../src/policies/transforms';
 import { engineDir, ROOT } from '../support/engines';
 
 const manifest = readManifest(engineDir('tiny'));
@@ -126,22 +125,22 @@ describe('relative actions and platforms', () => {
 
 describe('whose formula', () => {
   test('engine.json decides: lerobot’s float32, identity, and no statistics', () => {
-    const { state, actions } = loadNormStats(join(engineDir('tiny'), 'norm_stats.json'));
-    const normalization = { convention: 'lerobot', state: 'quantile', actions: 'identity' } as const;
-    const io = open(state, NO_STATS, robot(7, absolute(2)), undefined, { normalization });
-    const frame = io.frame(observation([0, 0, 0, 0, 0, 0, 0]), null);
-    const bin = Math.floor((scaler(state, 'quantile', 'lerobot').toModel(0, 0) + 1) * 128);
-    expect(stateText(io, frame.promptIds).split(' ')[0]).toBe(String(bin));
+    const narrow = range(1, 0, 1e-6); // openpi adds 1e-6 to the range, lerobot nothing
+    const bins = (convention: 'openpi' | 'lerobot') => {
+      const normalization = { convention, state: 'quantile', actions: 'identity' } as const;
+      const io = open(narrow, NO_STATS, robot(1, absolute(2)), undefined, { normalization });
+      return { io, text: stateText(io, io.frame(observation([1e-6]), null).promptIds) };
+    };
+    expect(bins('openpi').text).toBe('128');
+    const { io, text } = bins('lerobot');
+    expect(text).toBe('255');
+    const frame = io.frame(observation([0]), null);
     const model = new Float32Array(horizon * actionDim).fill(0.25);
     expect([...io.chunk(frame, model).values.slice(0, 2)]).toEqual([0.25, 0.25]);
 
     rmSync(join(dir, 'norm_stats.json'));
     const missing = { convention: 'openpi', state: 'missing', actions: 'missing' } as const;
-    const raw = new PolicyIo(
-      dir,
-      { ...manifest, normalization: missing },
-      robot(2, absolute(actions.q01.length)),
-    );
+    const raw = new PolicyIo(dir, { ...manifest, normalization: missing }, robot(2, absolute(2)));
     expect(stateText(raw, raw.frame(observation([0.5, -0.5]), null).promptIds)).toBe('192 64');
     expect(raw.chunk(frame, model).values[0]).toBe(0.25);
   });

@@ -81,8 +81,19 @@ test.each<[string, () => NodeProcess, RegExp]>([
   ],
   [
     'a robot file without kinds',
-    () => NodeProcess.start('demo', '', { robot: kindless() }),
+    () => NodeProcess.start('demo', '', { robot: changed(/kind: position, /g, '') }),
     /ROBOT_FILE_INVALID: .*actions\[0\]\.kind/,
+  ],
+  [
+    'an engine without statistics (O-09 a)',
+    () => NodeProcess.start('', 'demo.yaml', { engine: withoutStatistics() }),
+    /NORM_STATS_INVALID: .*without normalisation statistics.*--norm-stats FILE.*raw_units/,
+  ],
+  [
+    'steps of a chunk that the engine does not give',
+    () =>
+      NodeProcess.start('demo', '', { robot: changed('train_hz: 20', 'train_hz: 20, execute_steps: 11') }),
+    /ROBOT_FILE_INVALID: .*execute_steps: 11, but a chunk of the engine demo has 10 steps/,
   ],
   [
     'a rate of 0',
@@ -113,11 +124,30 @@ function broken(): string {
   return path;
 }
 
-function kindless(): string {
-  const path = join(folder, 'kindless.yaml');
-  writeFileSync(path, readFileSync(join(ROBOTS, 'demo.yaml'), 'utf8').replace(/kind: position, /g, ''));
+/** The demo's robot file with a change. */
+function changed(what: string | RegExp, to: string): string {
+  const path = join(folder, 'changed.yaml');
+  writeFileSync(path, readFileSync(join(ROBOTS, 'demo.yaml'), 'utf8').replace(what, to));
   return path;
 }
+
+/** The demo engine as it is built when no statistics are found. */
+function withoutStatistics(): string {
+  const path = join(folder, 'raw');
+  cpSync(join(ENGINES, 'demo'), path, { recursive: true });
+  const file = join(path, 'engine.json');
+  const { normalization, ...manifest } = JSON.parse(readFileSync(file, 'utf8'));
+  const missing = { ...normalization, state: 'missing', actions: 'missing' };
+  writeFileSync(file, JSON.stringify({ ...manifest, normalization: missing }));
+  return path;
+}
+
+test('raw_units: an engine without statistics runs, and that is said (O-09 a)', async () => {
+  const node = NodeProcess.start('', 'demo.yaml', { engine: withoutStatistics(), raw_units: true });
+  await node.says(/raw_units: .*without normalisation statistics/);
+  await node.says(/engine raw is ready|engine demo is ready/);
+  expect(await node.end()).toMatchObject({ code: 0 });
+});
 
 test('integers for doubles, 64-bit seeds and unknown names (O-29)', async () => {
   const node = NodeProcess.start('demo', 'demo.yaml', {
