@@ -78,10 +78,10 @@ function halfBits(x: number): number {
   const exponent = magnitude >>> 23;
   // below 2^-14 the half is subnormal: the shift grows as the value shrinks
   const subnormal = exponent < 113;
-  const shift = subnormal ? Math.min(126 - exponent, 31) : 13;
+  const shift = subnormal ? Math.min(126 - exponent, 25) : 13;
   const mantissa = subnormal ? (magnitude & 0x7fffff) | 0x800000 : magnitude - 0x38000000;
   const kept = mantissa >>> shift;
-  const rest = mantissa & (2 ** shift - 1);
-  const half = 2 ** (shift - 1);
+  const half = 1 << (shift - 1);
+  const rest = mantissa & (2 * half - 1);
   return sign | (kept + (rest > half || (rest === half && (kept & 1) === 1) ? 1 : 0));
 }
