@@ -70,7 +70,7 @@ afterEach(() => robot.client.stop());
 it('pulls frames one at a time, sends each chunk, and streams several requests', async () => {
   robot = new Robot();
   const info = await robot.client.start();
-  expect(info).toMatchObject({ name: 'demo', actionDims: 4, stateDim: 4, horizon: 10, provider: 'cpu', imageHeight: 84 });
+  expect(info).toMatchObject({ name: 'demo', actionDims: 4, stateDim: 4, horizon: 10, provider: 'cpu', imageHeight: 84, resize: 'pillow' });
   const done = firstValueFrom(robot.client.events$.pipe(filter(e => e.type === 'done'), take(3), toArray()));
   for (const id of ['10', '9', 'x']) robot.ask(id);
   await done;
