@@ -135,6 +135,31 @@ describe('splice and cold start (O-25)', () => {
   });
 });
 
+describe('execute_steps', () => {
+  test('counts from the step at which a chunk enters, so that a slow engine loses none', () => {
+    const timeline = new ChunkTimeline([dim('velocity')], 20, 5); // 250 ms of each chunk of 500 ms
+    const values = (fromMs: number) =>
+      [0, 49, 50, 199, 249].map(t => timeline.sample(T0 + ms(fromMs + t)).values?.[0]);
+    timeline.accept(chunk(ramp(10), T0), T0);
+    expect(values(0)).toEqual([0, 0, 1, 3, 4]);
+    expect(timeline.sample(T0 + ms(250)).source).toBe('hold');
+    // Observed as the first began, ready 400 ms later: the 5 steps played meanwhile are skipped.
+    expect(timeline.accept(chunk(ramp(10, 100), T0), T0 + ms(400))).toMatchObject({
+      accepted: true,
+      firstStep: 5,
+    });
+    expect(values(400)).toEqual([105, 105, 106, 108, 109]);
+    expect(timeline.sample(T0 + ms(650)).source).toBe('hold');
+  });
+
+  test('deltas: never more than that many of one chunk', () => {
+    const timeline = new ChunkTimeline([dim('delta')], 20, 5);
+    timeline.accept(chunk(ramp(10), T0), T0);
+    const sent = Array.from({ length: 70 }, (_, n) => timeline.sample(tick(n)).values?.[0] ?? 0);
+    expect(sent.filter(value => value !== 0)).toEqual([1, 2, 3, 4]);
+  });
+});
+
 describe('deltas', () => {
   const rates = fc.integer({ min: 5, max: 200 });
 
