@@ -39,7 +39,6 @@ export function sentencePieceToTokenizerJson(bytes: Uint8Array): object {
 
   const ids = new Map<string, number>();
   pieces.forEach(({ text, score, type }, id) => {
-    if (text === '' || text.includes(' ')) throw new Error(`piece ${id} is empty or holds a space`);
     if (!(type >= 1 && type <= 6) || type === PIECE_TYPES.unused || Number.isNaN(score)) {
       throw new Error(`the piece ${text} has the type ${type} and the score ${score}`);
     }

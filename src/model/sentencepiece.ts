@@ -76,6 +76,7 @@ function readPiece(bytes: Uint8Array): SentencePiece {
     if (number === 2) score = float(message(value));
     if (number === 3) type = integer(value);
   }
+  if (text === '' || text.includes(' ')) throw new Error(`the piece "${text}" is empty or holds a space`);
   return { text, score, type };
 }
 

@@ -2,25 +2,20 @@
 import { z } from 'zod';
 import { byteToken, MAX_IDS, MergeTable } from './tokenizer-bpe';
 
-const patternSchema = z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })]);
+const pattern = z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })]);
 
-interface PreTokenizer {
-  type: string;
-  pretokenizers?: PreTokenizer[] | undefined;
-  pattern?: z.infer<typeof patternSchema> | undefined;
-  behavior?: string | undefined;
-  invert?: boolean | undefined;
-}
-
-const preTokenizerSchema: z.ZodType<PreTokenizer> = z.looseObject({
-  type: z.string(),
-  pattern: patternSchema.optional(),
-  behavior: z.string().optional(),
-  invert: z.boolean().optional(),
-  get pretokenizers() {
-    return z.array(preTokenizerSchema).optional();
-  },
+// Kinds that Gemma's files are made of; the library does others too, but not always as the Rust library does.
+const normalizer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('Replace'), pattern, content: z.string() }),
+  z.object({ type: z.literal('Prepend'), prepend: z.string() }),
+]);
+const split = z.object({
+  type: z.literal('Split'),
+  pattern,
+  behavior: z.enum(['Removed', 'Isolated', 'MergedWithNext', 'MergedWithPrevious']),
+  invert: z.literal(false),
 });
+type Split = z.infer<typeof split>;
 
 const nothing = z.union([z.null(), z.literal(''), z.literal(0)]).optional();
 
@@ -33,9 +28,18 @@ const fileSchema = z.looseObject({
       single_word: z.literal(false).optional(),
     }),
   ),
-  normalizer: z.looseObject({ type: z.string() }).nullable(),
-  pre_tokenizer: preTokenizerSchema.nullable(),
-  post_processor: z.looseObject({ type: z.string() }).nullable(),
+  normalizer: z
+    .discriminatedUnion('type', [
+      ...normalizer.options,
+      z.object({ type: z.literal('Sequence'), normalizers: z.array(normalizer) }),
+    ])
+    .nullable(),
+  pre_tokenizer: z
+    .discriminatedUnion('type', [
+      split,
+      z.object({ type: z.literal('Sequence'), pretokenizers: z.array(split) }),
+    ])
+    .nullable(),
   decoder: z.object({
     type: z.literal('Sequence'),
     // Replace a word mark, join byte tokens, join all: the one order that `Tokenizer.piece` stands for.
@@ -172,12 +176,10 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
  * The library cuts around every match, whatever `behavior` says. A match that belongs to its neighbour is therefore
  * rewritten as a pattern that takes the neighbour in.
  */
-function rewriteSplits(step: PreTokenizer): PreTokenizer {
-  if (step.pretokenizers) return { ...step, pretokenizers: step.pretokenizers.map(rewriteSplits) };
-  if (step.type !== 'Split' || step.pattern === undefined) return step;
+function rewriteSplit(step: Split): Split {
   const match = 'String' in step.pattern ? escaped(step.pattern.String) : step.pattern.Regex;
   const others = `(?:(?!${match})[\\s\\S])*`;
-  switch (step.invert ? 'inverted' : step.behavior) {
+  switch (step.behavior) {
     case 'Removed':
     case 'Isolated':
       return step;
@@ -185,12 +187,13 @@ function rewriteSplits(step: PreTokenizer): PreTokenizer {
       return { ...step, behavior: 'Isolated', pattern: { Regex: `(?:${match})${others}` } };
     case 'MergedWithPrevious':
       return { ...step, behavior: 'Isolated', pattern: { Regex: `${others}(?:${match})` } };
-    default:
-      throw new Error(
-        `pre_tokenizer: Split with behavior ${step.behavior}, inverted ${step.invert} is not supported`,
-      );
   }
 }
+
+const rewriteSplits = (steps: TokenizerJson['pre_tokenizer']): TokenizerJson['pre_tokenizer'] =>
+  steps?.type === 'Sequence'
+    ? { ...steps, pretokenizers: steps.pretokenizers.map(rewriteSplit) }
+    : steps && rewriteSplit(steps);
 
 /**
  * The file as the library needs it. Special tokens are left out: as in sentencepiece, `<eos>` in an instruction is
@@ -199,6 +202,8 @@ function rewriteSplits(step: PreTokenizer): PreTokenizer {
 const libraryConfig = (json: TokenizerJson): object => ({
   ...json,
   added_tokens: json.added_tokens.filter(token => !token.special),
-  pre_tokenizer: json.pre_tokenizer === null ? null : rewriteSplits(json.pre_tokenizer),
+  pre_tokenizer: rewriteSplits(json.pre_tokenizer),
+  // Adds special tokens, which is done here by those who know whether they are wanted.
+  post_processor: null,
   model: { type: 'BPE', vocab: {}, merges: [] },
 });

@@ -186,9 +186,15 @@ describe('files that cannot be used', () => {
     [
       'contiguous',
       { pre_tokenizer: { type: 'Split', pattern: { String: 'x' }, behavior: 'Contiguous', invert: false } },
-      'Contiguous',
+      'pre_tokenizer.behavior',
     ],
-    ['unknown_normalizer', { normalizer: { type: 'Nonsense' } }, 'Nonsense'],
+    ['unknown_normalizer', { normalizer: { type: 'Nonsense' } }, 'normalizer.type'],
+    ['no_pattern', { normalizer: { type: 'Replace', content: 'x' } }, 'normalizer.pattern'],
+    [
+      'bad_pattern',
+      { normalizer: { type: 'Replace', content: 'x', pattern: { Regex: '(' } } },
+      'Invalid regular expression',
+    ],
   ])('%s', (name, patch, reason) => {
     const path = variant(name, patch);
     expect(() => loadTokenizer(path)).toThrow(
