@@ -4,7 +4,7 @@ import { basename, dirname, extname } from 'node:path';
 import { readManifest, type Manifest } from '../model/manifest';
 import { refusedYaml } from '../ros/yaml-guard';
 import { fault, ok, type Check } from './check';
-import { describeEngine } from './engine';
+import { BUILD, describeEngine } from './engine';
 import {
   modelConfigCheck,
   normStatsCheck,
@@ -29,7 +29,7 @@ const EXPECTED =
   'tokenizer .model, or engine.json';
 
 /** A real tokenizer.json has 35 MB. */
-const MAX_JSON_BYTES = 128 * 1024 * 1024;
+const MAX_BYTES = 128 * 1024 * 1024;
 
 export interface ConfigCheckOptions {
   /** The engine that the file must fit, or null. */
@@ -38,7 +38,6 @@ export interface ConfigCheckOptions {
   readonly node: string;
 }
 
-/** `recognised` is null where the file is none of ours; `why` then says what is wrong. */
 export function configCheck(path: string, options: ConfigCheckOptions): Check {
   return {
     name: 'file',
@@ -80,7 +79,7 @@ function checksOf(kind: ConfigKind, path: string, { manifest, node }: ConfigChec
 
 const engineJsonCheck = (path: string): Check => ({
   name: 'engine',
-  cure: 'build it again: oxygen build --checkpoint DIR --out DIR',
+  cure: BUILD,
   run: () => ok(describeEngine(dirname(path), readManifest(dirname(path)))),
 });
 
@@ -93,15 +92,15 @@ export function recognise(path: string): Recognised {
   if (stat.isDirectory()) return { why: 'is a folder; `oxygen doctor` checks engines and checkpoints' };
   if (!stat.isFile()) return { why: 'is no regular file' };
   if (stat.size === 0) return { why: 'is empty' };
+  if (stat.size > MAX_BYTES)
+    return { why: `has ${stat.size} bytes, no configuration has more than ${MAX_BYTES}` };
   if (extname(path) === '.model') return { kind: 'tokenizer' };
   const named = KIND_BY_NAME[basename(path)];
   if (named) return { kind: named };
   const start = firstBytes(path);
   if (start.includes(0)) return { why: 'is binary' };
   if (extname(path) === '.json' || /^\s*\{\s*(?:"|$)/.test(start.toString('utf8'))) {
-    return stat.size > MAX_JSON_BYTES
-      ? { why: `has ${stat.size} bytes` }
-      : recogniseJson(readFileSync(path, 'utf8'));
+    return recogniseJson(readFileSync(path, 'utf8'));
   }
   return recogniseYaml(readFileSync(path, 'utf8'));
 }

@@ -10,13 +10,14 @@ import { externalRanges } from './external-data';
 import { normStatsCheck, robotFitCheck, tokenizerCheck, tokenizerNeeds } from './files';
 import { freeDisk, roomOutcomes } from './machine';
 
-const BUILD = 'build it again: oxygen build --checkpoint DIR --out DIR';
+/** What to type. */
+export const BUILD = 'oxygen build --checkpoint DIR --out DIR';
 
 export interface EngineCheckOptions {
   /** Robot file to compare with, or null. */
   readonly robot: string | null;
   /** Shown while files are hashed: some have gigabytes. */
-  readonly progress: Progress;
+  readonly progress: Pick<Progress, 'update' | 'end'>;
 }
 
 /** One check; the others follow when engine.json is sound. */
@@ -71,9 +72,10 @@ const externalDataCheck = (dir: string, { files }: Manifest): Check => ({
   cure: BUILD,
   run: () => {
     const graphs = Object.keys(files).filter(file => file.endsWith('.onnx'));
-    const ranges = graphs.flatMap(graph =>
-      externalRanges(readFileSync(join(dir, graph))).map(range => ({ graph, ...range })),
-    );
+    const ranges = graphs.flatMap(graph => {
+      const found = externalRanges(readFileSync(join(dir, graph)), join(dir, graph));
+      return found.map(range => ({ graph, ...range }));
+    });
     const faults = ranges.flatMap(({ graph, tensor, location, offset, length }) => {
       const where = `${graph}: weight ${tensor}`;
       const bytes = files[location]?.bytes;

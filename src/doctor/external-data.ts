@@ -1,4 +1,5 @@
 /** Reads out of an ONNX file where its external weights lie: just that much of the protobuf (see builder/onnx.ts). */
+import { OxygenError } from '../core/errors';
 
 export interface ExternalRange {
   readonly tensor: string;
@@ -16,8 +17,16 @@ const TENSOR_EXTERNAL = 13;
 const ENTRY_KEY = 1;
 const ENTRY_VALUE = 2;
 
-/** @throws Error where the file is no protobuf. */
-export function externalRanges(model: Uint8Array): readonly ExternalRange[] {
+/** `source` names the file in errors. @throws OxygenError ENGINE_INVALID where it is no protobuf. */
+export function externalRanges(model: Uint8Array, source: string): readonly ExternalRange[] {
+  try {
+    return rangesIn(model);
+  } catch (cause) {
+    throw new OxygenError('ENGINE_INVALID', `${source}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function rangesIn(model: Uint8Array): readonly ExternalRange[] {
   const ranges: ExternalRange[] = [];
   for (const graph of fields(model, MODEL_GRAPH)) {
     for (const tensor of fields(graph, GRAPH_INITIALIZER)) {

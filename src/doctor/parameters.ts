@@ -1,11 +1,11 @@
 /** Checks a ROS 2 parameter file against the node's table of parameters. */
 import { existsSync, readFileSync } from 'node:fs';
-import { faultsOf, fault, ok, warning, type Check, type Outcome } from './check';
+import { fault, ok, warning, type Check, type Outcome } from './check';
 import { robotCheck } from './files';
 import { parseParameterFile, type GivenParameter, type ParameterSection } from '../ros/parameter-file';
 import { checkParameter, PARAMETERS, unknownParameters } from '../ros/params';
 
-const CURE = "the README's table `Parameters` has every name with type and range";
+const CURE = 'see Parameters in the README';
 /** Name of the node unless launch or `-r __node:=` gives another. */
 export const NODE_NAME = 'oxygen';
 
@@ -49,7 +49,7 @@ function parameterOutcomes(node: string, { name, value, line }: GivenParameter):
   try {
     checkParameter(spec, value);
   } catch (error) {
-    return faultsOf(error).map(what => fault(`${where}: ${what}`, CURE));
+    return [fault(`${where}: ${(error as Error).message}`, CURE)];
   }
   return PATHS.has(name) && !existsSync(String(value)) ? [absent(where, name, String(value))] : [];
 }
