@@ -41,7 +41,7 @@ export async function runWorkload(
 ): Promise<WorkloadResult> {
   const { model } = sessions.manifest;
   const { scheduler } = deploy(sessions, {
-    attention: 'bidirectional',
+    attention: sessions.manifest.attention,
     denoiseSteps: model.denoiseSteps,
     seed: 0n,
     cameras: model.cameraSlots.length,

@@ -1,13 +1,11 @@
 /** Builds an engine folder from a checkpoint: into a temporary folder first, renamed when everything is written. */
 import {
-  copyFileSync,
+  closeSync,
   existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
-  closeSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -22,28 +20,41 @@ import {
   MANIFEST_FORMAT,
   type Manifest,
   type Precision,
+  type PromptProfile,
+  type ResizeProfile,
   type StageCosts,
 } from '../model/manifest';
 import type { PackModel } from '../model/packed';
-import { loadNormStats } from '../policies/norm-stats';
+import { promptProfileOf } from '../model/prompt';
+import { tokenizerJson } from '../model/sentencepiece-json';
+import { checkTokenizer, loadTokenizer } from '../model/tokenizer';
+import { normStatsJson, statsWidth, type FeatureStats } from '../policies/norm-stats';
 import type { Checkpoint } from './checkpoint';
 import { TOP_K } from './language-graph';
+import type { NormStatsSource } from './norm-stats-source';
 import { writeGraphs } from './write-graphs';
 
 /** Positions beyond the longest prefix that seeds and generated text may take. */
 const TEXT_POSITIONS = 1024;
+/** PaliGemma's, for engines without a tokenizer. */
+const SPECIAL_IDS = { begin: 2, end: 1, pad: 0 };
 
 export interface BuildOptions {
   readonly out: string;
   readonly precision: Precision;
+  /** tokenizer.json or a sentencepiece .model; null leaves an engine that can be measured but not talked to. */
   readonly tokenizer: string | null;
-  readonly tokenizerConfig: string | null;
-  readonly normStats: string | null;
+  readonly stats: NormStatsSource;
+  /** Default: as the checkpoint's config.json says. */
+  readonly promptProfile?: PromptProfile | undefined;
+  /** Default: that of the checkpoint's project. */
+  readonly resize?: ResizeProfile | undefined;
+  /** Values of the checkpoint that are used so far, of all; `what` is the tensor. */
   readonly progress?: (done: number, total: number, what: string) => void;
   /** Packs weights for this machine; without it processes do not share them. */
   readonly pack?: PackModel;
   /** Measures stage costs of the finished folder; its result goes into engine.json. */
-  readonly measure?: (dir: string) => Promise<StageCosts>;
+  readonly measure?: (dir: string, weightBytes: number) => Promise<StageCosts | null>;
 }
 
 export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions): Promise<Manifest> {
@@ -54,7 +65,8 @@ export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions)
   mkdirSync(temp, { recursive: true });
   try {
     const manifest = await writeFolder(temp, basename(out), checkpoint, options);
-    const costs = (await options.measure?.(temp)) ?? null;
+    const weightBytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0);
+    const costs = (await options.measure?.(temp, weightBytes)) ?? null;
     const finished = { ...manifest, costs };
     writeManifest(temp, finished);
     replaceFolder(temp, out);
@@ -73,23 +85,13 @@ async function writeFolder(
   options: BuildOptions,
 ): Promise<Manifest> {
   const { config } = checkpoint;
+  const promptProfile = options.promptProfile ?? promptProfileOf(config);
   const maxPositions =
     imageTokens(config) * config.cameraSlots.length + config.maxPromptTokens + TEXT_POSITIONS;
   const hostTensors = await writeGraphs(dir, checkpoint, { ...options, maxPositions });
 
-  const copies: [string | null, string][] = [
-    [options.tokenizer, 'tokenizer.json'],
-    [options.tokenizerConfig, 'tokenizer_config.json'],
-    [options.normStats, 'norm_stats.json'],
-  ];
-  for (const [from, to] of copies) if (from !== null) copyInto(from, join(dir, to));
-  const stats = options.normStats === null ? null : loadNormStats(join(dir, 'norm_stats.json'));
-  if (stats && stats.actions.q01.length > config.actionDim) {
-    throw new OxygenError(
-      'NORM_STATS_INVALID',
-      `${options.normStats} has ${stats.actions.q01.length} action dimensions, the model ${config.actionDim}`,
-    );
-  }
+  const special = writeTokenizer(dir, options.tokenizer, config.language.vocab);
+  const statistics = writeStatistics(dir, options.stats, checkpoint);
   const files: Manifest['files'] = {};
   for (const file of readdirSync(dir).sort()) {
     files[file] = { bytes: statSync(join(dir, file)).size, sha256: hashFile(join(dir, file)) };
@@ -102,20 +104,15 @@ async function writeFolder(
     target: 'cpu',
     precision: options.precision,
     sourceDtype: checkpoint.dtype,
-    attention: 'bidirectional',
-    promptProfile: config.discreteState ? 'pi05_state' : 'pi05_no_state',
-    resize: 'pillow',
+    // OxyGen's own configs train the whole prompt causally
+    attention: promptProfile === 'oxygen_subtask' ? 'causal' : 'bidirectional',
+    promptProfile,
+    resize: options.resize ?? (checkpoint.family === 'lerobot' ? 'torch' : 'pillow'),
     model: { ...config, cameraSlots: [...config.cameraSlots] },
     maxPositions,
     topK: Math.min(TOP_K, config.language.vocab),
-    stateDim: stats?.state.q01.length ?? config.actionDim,
-    actionDims: stats?.actions.q01.length ?? config.actionDim,
-    special: specialIds(dir, options),
-    normalization: {
-      convention: 'openpi',
-      state: stats ? 'quantile' : 'missing',
-      actions: stats ? 'quantile' : 'missing',
-    },
+    ...statistics,
+    special,
     hostTensors,
     files,
     costs: null,
@@ -124,20 +121,37 @@ async function writeFolder(
   return manifest;
 }
 
-function copyInto(from: string, to: string): void {
-  if (!existsSync(from)) throw new OxygenError('CHECKPOINT_NOT_FOUND', `no file at ${from}`);
-  copyFileSync(from, to);
+/** Returns the special ids. */
+function writeTokenizer(dir: string, source: string | null, vocab: number): Manifest['special'] {
+  if (source === null) return SPECIAL_IDS;
+  const path = join(dir, 'tokenizer.json');
+  writeFileSync(path, tokenizerJson(source));
+  const tokenizer = loadTokenizer(path);
+  checkTokenizer(tokenizer, vocab);
+  return { begin: tokenizer.bosId, end: tokenizer.eosId, pad: tokenizer.padId };
 }
 
-/** PaliGemma's ids unless the tokenizer files name others. */
-function specialIds(dir: string, options: BuildOptions): Manifest['special'] {
-  const special = { begin: 2, end: 1, pad: 0 };
-  if (options.tokenizer === null || options.tokenizerConfig === null) return special;
-  const json = (file: string) => JSON.parse(readFileSync(join(dir, file), 'utf8')) as Record<string, unknown>;
-  const names = json('tokenizer_config.json');
-  const tokens = (json('tokenizer.json')['added_tokens'] ?? []) as { id: number; content: string }[];
-  const id = (name: string, fallback: number) => tokens.find(t => t.content === names[name])?.id ?? fallback;
-  return { begin: id('bos_token', 2), end: id('eos_token', 1), pad: id('pad_token', 0) };
+function writeStatistics(
+  dir: string,
+  found: NormStatsSource,
+  { config, family }: Checkpoint,
+): Pick<Manifest, 'normalization' | 'stateDim' | 'actionDims'> {
+  const { actionDim } = config;
+  if ('missing' in found) {
+    const normalization = { convention: family, state: 'missing', actions: 'missing' } as const;
+    return { normalization, stateDim: actionDim, actionDims: actionDim };
+  }
+  const { stats, normalization, source } = found;
+  if (statsWidth(stats.actions) > actionDim) {
+    throw new OxygenError(
+      'NORM_STATS_INVALID',
+      `${source} has ${statsWidth(stats.actions)} action dimensions, the model ${actionDim}`,
+    );
+  }
+  writeFileSync(join(dir, 'norm_stats.json'), normStatsJson(stats));
+  // a feature that is not normalised may come without lists
+  const width = (feature: FeatureStats) => statsWidth(feature) || actionDim;
+  return { normalization, stateDim: width(stats.state), actionDims: width(stats.actions) };
 }
 
 function writeManifest(dir: string, manifest: Manifest): void {

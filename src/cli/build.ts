@@ -3,28 +3,32 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { buildEngine } from '../builder/build';
-import { openCheckpoint, randomCheckpoint } from '../builder/checkpoint';
+import { openCheckpoint, randomCheckpoint, type Checkpoint } from '../builder/checkpoint';
+import { findNormStats, type NormStatsSource } from '../builder/norm-stats-source';
 import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
 import { packModel } from '../engine/pack';
-import { PRECISIONS } from '../model/manifest';
+import { PRECISIONS, PROMPT_PROFILES, RESIZE_PROFILES, type Manifest } from '../model/manifest';
 import { choice, integer, parseOptions, required } from './args';
 import { Progress } from './progress';
 
 const OPTIONS = {
-  checkpoint: { type: 'string', value: 'DIR', help: 'folder with config.json and model.safetensors' },
+  checkpoint: { type: 'string', value: 'DIR', help: 'folder of a converted openpi or a lerobot pi05 checkpoint' },
   'random-init': { type: 'string', value: 'CONFIG.json', help: 'formula weights instead of a checkpoint' },
   seed: { type: 'string', value: 'N', help: 'seed of the formula weights (default 0)' },
   out: { type: 'string', value: 'DIR', help: 'the engine folder to write' },
-  precision: {
-    type: 'string',
-    value: 'P',
-    help: 'fp32 (default, the truth) or int8 (8-bit weights and activations)',
-  },
+  precision: { type: 'string', value: 'P', help: 'fp32 (default, the truth) or int8 (8-bit weights and activations)' },
   target: { type: 'string', value: 'cpu', help: 'where the engine will run (default cpu)' },
-  tokenizer: { type: 'string', value: 'FILE', help: "tokenizer.json, if not the checkpoint's" },
-  'norm-stats': { type: 'string', value: 'FILE', help: "norm_stats.json, if not the checkpoint's" },
-} as const;
+  tokenizer: { type: 'string', value: 'FILE', help: "tokenizer.json or sentencepiece .model, if not the checkpoint's" },
+  'norm-stats': { type: 'string', value: 'FILE', help: "statistics, if not the checkpoint's" },
+  'asset-id': { type: 'string', value: 'ID', help: 'which of several statistics in assets/' },
+  'prompt-profile': { type: 'string', value: 'P', help: 'pi05_state, pi05_no_state or oxygen_subtask (default: by config.json)' },
+  resize: { type: 'string', value: 'P', help: 'pillow or torch (default: as the project of the checkpoint)' },
+} as const; // prettier-ignore
+
+/** Loading a larger engine to measure it would need the memory that building it avoids; the node measures as it runs. */
+const MEASURED_BYTES = 2 ** 30;
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
 
 export async function runBuild(args: string[]): Promise<number> {
   const o = parseOptions('build', OPTIONS, args);
@@ -36,37 +40,78 @@ export async function runBuild(args: string[]): Promise<number> {
   if ((random === undefined) === (o.checkpoint === undefined)) {
     throw new OxygenError('USAGE', 'oxygen build: give either --checkpoint or --random-init');
   }
+  const dir = random === undefined ? required('build', 'checkpoint', o.checkpoint) : null;
   const checkpoint =
-    random === undefined
-      ? openCheckpoint(required('build', 'checkpoint', o.checkpoint))
-      : randomCheckpoint(random, integer('seed', o.seed, 0, 0, 0xffffffff));
-  const beside = (name: string) => {
-    const path = o.checkpoint === undefined ? null : join(o.checkpoint, name);
-    return path !== null && existsSync(path) ? path : null;
-  };
+    dir === null
+      ? randomCheckpoint(required('build', 'random-init', random), integer('seed', o.seed, 0, 0, 0xffffffff))
+      : openCheckpoint(dir);
   const progress = new Progress('build');
   try {
+    const stats = findNormStats({
+      dir,
+      family: checkpoint.family,
+      file: o['norm-stats'] ?? null,
+      assetId: o['asset-id'] ?? null,
+    });
+    const tokenizer = o.tokenizer ?? tokenizerOf(dir);
     const manifest = await buildEngine(checkpoint, {
       out,
       precision,
       pack: packModel,
-      tokenizer: o.tokenizer ?? beside('tokenizer.json'),
-      tokenizerConfig: beside('tokenizer_config.json'),
-      normStats: o['norm-stats'] ?? beside('norm_stats.json'),
+      tokenizer,
+      stats,
+      promptProfile: optional('prompt-profile', o['prompt-profile'], PROMPT_PROFILES),
+      resize: optional('resize', o.resize, RESIZE_PROFILES),
       progress: (done, total, what) => progress.update(done, total, what),
-      measure: dir => {
+      measure: (folder, bytes) => {
+        if (bytes > MEASURED_BYTES) return Promise.resolve(null);
         progress.update(1, 1, 'measuring stage costs');
-        return measureCosts(dir, availableParallelism());
+        return measureCosts(folder, availableParallelism());
       },
     });
     const megabytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0) / 1e6;
     progress.end(`${out}: ${manifest.model.name}, ${manifest.precision}, ${megabytes.toFixed(1)} MB`);
-    if (manifest.normalization.state === 'missing') {
-      console.error('build: no norm_stats.json: actions and state will be raw model units');
-    }
+    report(manifest, checkpoint, stats, tokenizer);
     return 0;
   } finally {
     progress.end();
     checkpoint.close();
   }
+}
+
+function tokenizerOf(dir: string | null): string | null {
+  const files = dir === null ? [] : TOKENIZER_FILES.map(name => join(dir, name));
+  return files.find(file => existsSync(file)) ?? null;
+}
+
+function optional<T extends string>(name: string, value: string | undefined, allowed: readonly T[]) {
+  return value === undefined ? undefined : choice(name, value, allowed, allowed[0] as T);
+}
+
+/** What was taken from where, and what the node will refuse or a person should know. */
+function report(
+  manifest: Manifest,
+  checkpoint: Checkpoint,
+  stats: NormStatsSource,
+  tokenizer: string | null,
+): void {
+  const { promptProfile, attention, resize, normalization: n, sourceDtype } = manifest;
+  const say = (line: string) => console.error(`build: ${line}`);
+  say(
+    `${checkpoint.source} of ${checkpoint.family} (${sourceDtype}), cameras ${manifest.model.cameraSlots.join(', ')}`,
+  );
+  say(`prompt ${promptProfile}, attention ${attention}, resize ${resize}`);
+  if ('missing' in stats) {
+    const looked = stats.missing.length > 0 ? `; looked for ${stats.missing.join(', ')}` : '';
+    say(
+      `NO normalisation statistics${looked}. The node refuses this engine; build it with --norm-stats FILE.`,
+    );
+  } else {
+    say(
+      `statistics ${stats.source}: state ${n.state} [${manifest.stateDim}], actions ${n.actions} [${manifest.actionDims}], formula of ${n.convention}`,
+    );
+    stats.notes.forEach(say);
+  }
+  if (tokenizer === null) say('NO tokenizer: the node refuses this engine; build it with --tokenizer FILE.');
+  checkpoint.notes.forEach(say);
 }

@@ -118,6 +118,7 @@ export class EngineHost {
         {
           ...options,
           ...options.tunables,
+          attention: options.attention === 'engine' ? sessions.manifest.attention : options.attention,
           cameras: options.cameras.length,
           stopIds: [sessions.manifest.special.end],
         },

@@ -46,7 +46,8 @@ export interface EngineOptions {
   readonly maxTokens: number;
   /** Longest seed in tokens. */
   readonly maxSeedTokens: number;
-  readonly attention: 'bidirectional' | 'causal';
+  /** `engine`: as engine.json says. */
+  readonly attention: 'engine' | 'bidirectional' | 'causal';
   /** What becomes of an instruction that is too long for the prompt. */
   readonly longPrompt: LongPrompt;
   /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */

@@ -96,8 +96,8 @@ export const PARAMETERS: readonly ParameterSpec[] = [
   integer('threads', 0n, 0, 1024, 'Threads of one model run; 0 is all cores but one.'),
   choice(
     'attention',
-    ['bidirectional', 'causal'],
-    'Attention inside the prefix; as the checkpoint was trained.',
+    ['engine', 'bidirectional', 'causal'],
+    'Attention inside the prefix; `engine` is as the checkpoint was trained.',
   ),
   flag(
     'raw_units',
@@ -213,7 +213,7 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
       maxQueue: number('max_queue'),
       maxTokens: number('max_tokens'),
       maxSeedTokens: number('max_seed_tokens'),
-      attention: string('attention') as 'bidirectional' | 'causal',
+      attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
       longPrompt: string('on_long_prompt') as LongPrompt,
       noiseFile: string('noise_file') === '' ? null : string('noise_file'),
       tunables,

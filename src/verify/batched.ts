@@ -30,6 +30,8 @@ export interface TokenCheck {
   readonly name: string;
   readonly golden: readonly number[];
   readonly computed: readonly number[];
+  /** Against the golden text; else against the engine's own, decoded alone. */
+  readonly ofGoldens: boolean;
 }
 
 interface Join {
@@ -59,6 +61,7 @@ export async function checkBatched(
         name: `batched_decode.${label}${id}`,
         golden: stop < 0 ? full : full.slice(0, stop),
         computed: tokens,
+        ofGoldens: true,
       });
       const solo = await generate(
         sessions,
@@ -72,6 +75,7 @@ export async function checkBatched(
         name: `batched_decode.${label}${id} alone`,
         golden: solo.get(id) ?? [],
         computed: tokens,
+        ofGoldens: false,
       });
     }
   }

@@ -112,9 +112,9 @@ async function computeFrame(
       computed.set(`${key}.${part}`, await denoise(sessions, noise, Number(steps), cache.prefixView()));
   }
 
-  const steps = languageSteps(golden, key);
-  if (steps > 0) {
-    const { tokens, logits } = await generate(sessions, cache, prefix, [], steps);
+  const fed = goldenTokens(golden, key);
+  if (fed.length > 0) {
+    const { tokens, logits } = await generate(sessions, cache, prefix, [], fed.length, fed);
     computed.set(`${key}.lang.tokens`, tokens);
     computed.set(`${key}.lang.logits`, logits);
   }
@@ -124,25 +124,31 @@ async function computeFrame(
     const name = `${key.replace('bidirectional', 'bidir')}.cont${n}`;
     const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
     const count = golden.shape(CONTINUATIONS, `${name}.tokens`)[0] ?? 0;
-    const { tokens, logits } = await generate(sessions, cache, prefix, ids, count);
+    const forced = golden.ints(CONTINUATIONS, `${name}.tokens`);
+    const { tokens, logits } = await generate(sessions, cache, prefix, ids, count, forced);
     computed.set(`${key}.cont${n}.tokens`, tokens);
     computed.set(`${key}.cont${n}.logits`, logits);
   }
 }
 
 export interface Generated {
+  /** The best token of each step. */
   readonly tokens: number[];
   /** [steps + 1, vocab]: of the last given token, then after each generated one. */
   readonly logits: Float32Array;
 }
 
-/** Greedy tokens after the cache's prefix and a causal seed, which may be empty. The prefix must have full logits. */
+/**
+ * Greedy tokens after the cache's prefix and a causal seed, which may be empty. The prefix must have full logits. Where
+ * `fed` has a token, it is fed instead of the best one: a rounded engine is compared step by step.
+ */
 export async function generate(
   sessions: ModelSessions,
   cache: KvCache,
   prefix: LanguageResult,
   seedIds: readonly number[],
   steps: number,
+  fed: readonly number[] = [],
 ): Promise<Generated> {
   const id = 'text';
   cache.attach(id, cache.shape.capacity);
@@ -155,7 +161,13 @@ export async function generate(
   const logits = [given.logits as Float32Array];
   for (let s = 0; s < steps; s++) {
     const lengths = cache.batch().map(r => r.length);
-    const step = await runDecode(sessions, [tokens[s] as number], lengths, cache.batchView(), true);
+    const step = await runDecode(
+      sessions,
+      [fed[s] ?? (tokens[s] as number)],
+      lengths,
+      cache.batchView(),
+      true,
+    );
     cache.append(id, step.kv, 0, 1);
     logits.push(step.logits as Float32Array);
     if (tokens.length < steps) tokens.push(firstOf(step.next).ids[0] as number);
@@ -164,14 +176,15 @@ export async function generate(
   return { tokens, logits: join(logits) };
 }
 
-function languageSteps(golden: GoldenFolder, key: string): number {
-  const lengths = golden.tensors
+/** The longest golden text of a frame. */
+function goldenTokens(golden: GoldenFolder, key: string): number[] {
+  const texts = golden.tensors
     .filter(t => t.meaning.kind === 'lang.tokens' && t.meaning.key === `${key}.lang.tokens`)
-    .map(t => golden.shape(t.file, t.name)[0] ?? 0);
-  return Math.max(0, ...lengths);
+    .map(t => golden.ints(t.file, t.name));
+  return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), []);
 }
 
-function join(parts: readonly Float32Array[]): Float32Array {
+export function join(parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -22,13 +22,18 @@ const INPUTS =
 const UNIT_MATERIAL =
   /\.(suffix_positions|positions|time|time_emb|adarms_cond|prefix_attn_mask|hidden|prefix_out)$/;
 
+const BF16_WEIGHTS = 'bf16w.';
+
 /**
  * The canonical key of a golden tensor: `case.pN.attention.kind...`. Names without an attention are the published
  * implementation's causal ones; `lang_fixed` is the intended language path of frames with a missing camera.
+ * `bf16w.*` are numbers of the checkpoint's bfloat16 copy: compared, under the same keys, when `bf16Copy`.
  */
-export function meaningOf(name: string): Meaning {
+export function meaningOf(fullName: string, bf16Copy: boolean): Meaning {
+  const ofCopy = fullName.startsWith(BF16_WEIGHTS);
+  if (ofCopy && !bf16Copy) return { kind: 'skip', reason: 'for engines built from bf16 weights' };
+  const name = ofCopy ? fullName.slice(BF16_WEIGHTS.length) : fullName;
   if (INPUTS.test(name)) return { kind: 'skip', reason: 'input' };
-  if (name.startsWith('bf16w.')) return { kind: 'skip', reason: 'for engines built from bf16 weights' };
   if (name.includes('.lang_asis.')) return { kind: 'skip', reason: 'a recorded defect of the reference' };
   if (UNIT_MATERIAL.test(name)) return { kind: 'skip', reason: 'intermediate value, not an engine output' };
   const request = /^actions\.req_(\d+)$/.exec(name);
@@ -50,38 +55,6 @@ export function meaningOf(name: string): Meaning {
   return { kind, key: `${m[1]}.p${m[2]}.${attention}.${rest}` };
 }
 
-/**
- * Largest absolute difference allowed, by kind and witness. Tokens must be equal. goldens_f64 is the truth; the float32
- * witnesses are off by their own rounding, lerobot and JAX mostly by that of the time embedding (periods down to 0.004).
- */
-export function tolerance(kind: ComparedKind, file: string): number {
-  const jax = file.includes('jax') || file.startsWith('batched');
-  const lerobot = file.includes('lerobot');
-  const torch = file.includes('torch');
-  switch (kind) {
-    case 'lang.tokens':
-    case 'cont.tokens':
-    case 'prompt_emb':
-      return 0;
-    case 'image_emb':
-      return 2e-5;
-    case 'prefix_k':
-      return 2e-4;
-    case 'prefix_v':
-      return 5e-5;
-    case 'lang.logits':
-    case 'cont.logits':
-      return jax ? 2e-4 : 1e-4;
-    case 'v_t':
-      return jax ? 2e-3 : torch ? 2e-4 : 1e-4;
-    case 'actions':
-    case 'actions_ns':
-    case 'actions_unnormalized':
-    case 'x_t':
-      return jax ? 5e-4 : lerobot ? 4e-4 : torch ? 2e-4 : 1e-4;
-  }
-}
-
 export interface GoldenTensor {
   readonly file: string;
   readonly name: string;
@@ -91,9 +64,12 @@ export interface GoldenTensor {
 export class GoldenFolder {
   readonly dir: string;
   readonly tensors: readonly GoldenTensor[];
+  /** The engine was built from a bfloat16 copy of the checkpoint that the folder is about. */
+  readonly bf16Copy: boolean;
   readonly #files = new Map<string, SafetensorsFile>();
 
-  constructor(dir: string) {
+  /** `sourceDtype`: element types of the checkpoint that the engine was built from. */
+  constructor(dir: string, sourceDtype: string) {
     this.dir = dir;
     if (!existsSync(dir)) throw new OxygenError('GOLDEN_NOT_FOUND', `no golden folder at ${dir}`);
     const names = readdirSync(dir)
@@ -105,13 +81,15 @@ export class GoldenFolder {
         `${dir} holds no goldens_jax.safetensors, which has the inputs (images, prompts, noise)`,
       );
     }
-    const tensors: GoldenTensor[] = [];
+    const found: { file: string; name: string }[] = [];
     for (const file of names) {
       const opened = new SafetensorsFile(join(dir, file));
       this.#files.set(file, opened);
-      for (const name of opened.tensors.keys()) tensors.push({ file, name, meaning: meaningOf(name) });
+      for (const name of opened.tensors.keys()) found.push({ file, name });
     }
-    this.tensors = tensors;
+    // A folder that has numbers of a bfloat16 copy made its others from the float32 checkpoint.
+    this.bf16Copy = sourceDtype === 'BF16' && found.some(({ name }) => name.startsWith(BF16_WEIGHTS));
+    this.tensors = found.map(t => ({ ...t, meaning: meaningOf(t.name, this.bf16Copy) }));
   }
 
   close(): void {

@@ -40,8 +40,7 @@ async function engineOf(folder: string): Promise<Record<string, string>> {
       out,
       precision: 'fp32',
       tokenizer: null,
-      tokenizerConfig: null,
-      normStats: null,
+      stats: { missing: [] },
     });
     return Object.fromEntries(Object.keys(files).map(file => [file, hashFile(join(out, file))]));
   } finally {
@@ -245,7 +244,7 @@ describe('O-16: refused before a byte is written:', () => {
 
   it('a build that fails half way leaves nothing and touches no engine that was there', async () => {
     const checkpoint = openCheckpoint(toy(() => undefined));
-    const options = { out: join(dir, 'engine'), precision: 'fp32', tokenizer: null, tokenizerConfig: null, normStats: null } as const; // prettier-ignore
+    const options = { out: join(dir, 'engine'), precision: 'fp32', tokenizer: null, stats: { missing: [] } } as const; // prettier-ignore
     await buildEngine(checkpoint, options);
     const before = readFileSync(join(options.out, 'engine.json'), 'utf8');
     truncateSync(join(dir, 'checkpoint/model.safetensors'), 30_000);

@@ -19,8 +19,7 @@ beforeEach(async () => {
     out: engine,
     precision: 'fp32',
     tokenizer: null,
-    tokenizerConfig: null,
-    normStats: null,
+    stats: { missing: [] },
   });
   checkpoint.close();
 });

@@ -42,7 +42,7 @@ test.each<[string, unknown, RegExp]>([
   ['max_tokens', 1.5, /max_tokens: 1.5 is not allowed; an integer from 1/],
   ['engine', [], /engine:  is not allowed; a string/],
   ['raw_units', 'yes', /raw_units: 'yes' is not allowed; true or false/],
-  ['attention', 'sideways', /attention: 'sideways' is not allowed; one of bidirectional, causal/],
+  ['attention', 'sideways', /attention: 'sideways' is not allowed; one of engine, bidirectional, causal/],
 ])('%s = %p is a startup error', (name, value, expected) => {
   expect(message(() => read([name, value]))).toMatch(expected);
 });
