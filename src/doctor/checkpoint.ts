@@ -9,7 +9,8 @@ import { statsWidth } from '../policies/norm-stats';
 import { ok, warning, type Check, type Outcome } from './check';
 import { tokenizerCheck } from './files';
 
-const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model'];
+/** Where `oxygen build` looks. */
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
 
 export const checkpointCheck = (dir: string): Check => ({
   name: 'checkpoint',
@@ -44,7 +45,7 @@ const statisticsCheck = (dir: string, { family }: Checkpoint): Check => ({
     }
     const { stats, normalization, source, notes } = found;
     const what = `${source}: state ${statsWidth(stats.state)} wide (${normalization.state}), actions ${statsWidth(stats.actions)} wide (${normalization.actions})`;
-    return [...notes.map(note => warning(note, 'nothing, if that is meant')), ok(what)];
+    return [...notes.map(note => warning(note, 'nothing to do if that is meant')), ok(what)];
   },
 });
 

@@ -29,7 +29,7 @@ export const engineCheck = (dir: string, options: EngineCheckOptions): Check => 
     return ok(describeEngine(dir, manifest), [
       filesCheck(dir, manifest, options),
       externalDataCheck(dir, manifest),
-      tokenizerCheck(join(dir, 'tokenizer.json'), tokenizerNeeds(manifest)),
+      engineTokenizerCheck(dir, manifest),
       statisticsCheck(dir, manifest),
       ...(options.robot === null ? [] : [robotFitCheck(options.robot, manifest)]),
       leftoversCheck(dir),
@@ -89,6 +89,14 @@ const externalDataCheck = (dir: string, { files }: Manifest): Check => ({
     return ok(`${ranges.length} weights of ${graphs.length} graphs lie inside the folder`);
   },
 });
+
+/** An engine without one can be measured: a warning. */
+function engineTokenizerCheck(dir: string, manifest: Manifest): Check {
+  const file = 'tokenizer.json';
+  if (manifest.files[file]) return tokenizerCheck(join(dir, file), tokenizerNeeds(manifest));
+  const cure = 'build it again with --tokenizer FILE';
+  return { name: 'tokenizer', cure, run: () => warning('there is none; the node refuses this engine', cure) };
+}
 
 function statisticsCheck(dir: string, manifest: Manifest): Check {
   const modes = [manifest.normalization.state, manifest.normalization.actions];

@@ -51,7 +51,7 @@ export const robotFitCheck = (path: string, manifest: Manifest): Check => ({
     const { model, ...rest } = manifest;
     const notes = checkRobot(robot, { ...rest, ...model, name: manifest.name }, path);
     const fits = ok(`${robot.name} fits ${manifest.name}: camera slots, state and action widths`);
-    return [...notes.map(note => warning(note, 'nothing, if that is meant')), fits];
+    return [...notes.map(note => warning(note, 'nothing to do if that is meant')), fits];
   },
 });
 
