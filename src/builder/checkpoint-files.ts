@@ -19,6 +19,12 @@ export interface Weights {
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
 
+/** Tokenizers that a checkpoint folder may hold: Hugging Face's, and openpi's sentencepiece model. */
+export const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
+
+export const tokenizerOf = (dir: string): string | null =>
+  TOKENIZER_FILES.map(name => join(dir, name)).find(file => existsSync(file)) ?? null;
+
 const hasWeights = (dir: string): boolean => existsSync(join(dir, SINGLE)) || existsSync(join(dir, INDEX));
 
 /** Throws CHECKPOINT_NOT_FOUND, CHECKPOINT_INVALID or CHECKPOINT_KEYS. */

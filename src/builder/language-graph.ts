@@ -46,6 +46,7 @@ export function buildLanguage(g: Graph, p: Products, c: ModelConfig, maxPosition
   let x = x0;
   past.forEach(({ k: pastK, v: pastV }, i) => {
     const last = i === layers - 1;
+    if (last) g.output('last_layer_in', x, 'float', ['B', 'T', width]);
     const prefix = `${LANGUAGE}layers.${i}.`;
     const normed = rmsNorm(g, p, c, x, `${prefix}input_layernorm`);
     // The last layer's keys and values are needed everywhere, its queries only where logits are wanted.
@@ -75,6 +76,8 @@ export function buildLanguage(g: Graph, p: Products, c: ModelConfig, maxPosition
     ]);
     const hidden = rmsNorm(g, p, c, x, `${prefix}post_attention_layernorm`);
     x = g.op('Add', [x, gatedMlp(g, p, hidden, `${prefix}mlp.`, width, c.language.mlp)]);
+    if (i === 0) g.output('first_layer', x, 'float', ['B', last ? 'R' : 'T', width]);
+    if (last) g.output('last_layer', x, 'float', ['B', 'R', width]);
   });
 
   const logits = p.logits(g, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), {

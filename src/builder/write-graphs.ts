@@ -41,6 +41,8 @@ export async function writeGraphs(
   const products = int8 ? int8Products(source, 1) : exact;
   // a chunk is a few rows, and its error is what the robot sees
   const expert = int8 ? int8Products(source, 2) : exact;
+  // read as float32 they are exact, and keep the size that they have in the checkpoint
+  const hostDtype = checkpoint.dtype === 'BF16' ? 'BF16' : 'F32';
   const hostTensors: Manifest['hostTensors'] = {};
   const host = (name: string, at: WeightRange, dtype: 'F32' | 'BF16') => {
     hostTensors[name] = { file: at.file, offset: at.offset, shape: [...shapeOf(shapes, name)], dtype };
@@ -48,9 +50,9 @@ export async function writeGraphs(
 
   await writeGraph(dir, 'vision', o.pack, g => buildVision(g, products, exact, config));
   await writeGraph(dir, 'language', o.pack, (g, weights) => {
-    // bfloat16 rows read as float32 are exact, so the table keeps the size of its checkpoint where the graph allows it
-    const dtype = int8 && checkpoint.dtype === 'BF16' ? 'BF16' : 'F32';
-    const table = appendTable(weights, source, shapeOf(shapes, TABLE), dtype);
+    // a float32 engine multiplies with the table too
+    const dtype = int8 ? hostDtype : 'F32';
+    const table = appendRows(weights, source, TABLE, shapeOf(shapes, TABLE), dtype);
     host(TABLE, table, dtype);
     if (!int8) g.shared(TABLE, 'float', shapeOf(shapes, TABLE), table);
     buildLanguage(g, products, config, o.maxPositions);
@@ -58,7 +60,8 @@ export async function writeGraphs(
   await writeGraph(dir, 'expert', o.pack, (g, weights) => {
     for (const name of shapes.keys()) {
       const modulates = name.startsWith('time_mlp_') || (name.startsWith(EXPERT) && name.includes('.dense.'));
-      if (modulates) host(name, weights.append(source.read(name)), 'F32');
+      if (modulates)
+        host(name, appendRows(weights, source, name, shapeOf(shapes, name), hostDtype), hostDtype);
     }
     buildExpert(g, expert, exact, config, o.maxPositions);
   });
@@ -82,15 +85,16 @@ async function writeGraph(
   }
 }
 
-function appendTable(
+function appendRows(
   weights: WeightsFile,
   source: WeightSource,
-  [vocab = 0, width = 0]: readonly number[],
+  name: string,
+  [rows = 0, width = 1]: readonly number[],
   dtype: 'F32' | 'BF16',
 ): WeightRange {
   return weights.stream(append =>
-    forRows(source, { names: [TABLE], into: width, outs: [vocab] }, rows =>
-      append(dtype === 'BF16' ? upperHalves(rows) : rows),
+    forRows(source, { names: [name], into: width, outs: [rows] }, values =>
+      append(dtype === 'BF16' ? upperHalves(values) : values),
     ),
   );
 }

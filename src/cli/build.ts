@@ -1,9 +1,8 @@
 /** `oxygen build`: an engine folder from a checkpoint. */
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { buildEngine } from '../builder/build';
 import { openCheckpoint, randomCheckpoint, type Checkpoint } from '../builder/checkpoint';
+import { tokenizerOf } from '../builder/checkpoint-files';
 import { findNormStats, type NormStatsSource } from '../builder/norm-stats-source';
 import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
@@ -28,7 +27,6 @@ const OPTIONS = {
 
 /** Loading a larger engine to measure it would need the memory that building it avoids; the node measures as it runs. */
 const MEASURED_BYTES = 2 ** 30;
-const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
 
 export async function runBuild(args: string[]): Promise<number> {
   const o = parseOptions('build', OPTIONS, args);
@@ -53,7 +51,7 @@ export async function runBuild(args: string[]): Promise<number> {
       file: o['norm-stats'] ?? null,
       assetId: o['asset-id'] ?? null,
     });
-    const tokenizer = o.tokenizer ?? tokenizerOf(dir);
+    const tokenizer = o.tokenizer ?? (dir === null ? null : tokenizerOf(dir));
     const manifest = await buildEngine(checkpoint, {
       out,
       precision,
@@ -77,11 +75,6 @@ export async function runBuild(args: string[]): Promise<number> {
     progress.end();
     checkpoint.close();
   }
-}
-
-function tokenizerOf(dir: string | null): string | null {
-  const files = dir === null ? [] : TOKENIZER_FILES.map(name => join(dir, name));
-  return files.find(file => existsSync(file)) ?? null;
 }
 
 function optional<T extends string>(name: string, value: string | undefined, allowed: readonly T[]) {

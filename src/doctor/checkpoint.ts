@@ -1,16 +1,12 @@
 /** Checks of a checkpoint folder, without building from it. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { openCheckpoint, type Checkpoint } from '../builder/checkpoint';
+import { TOKENIZER_FILES, tokenizerOf } from '../builder/checkpoint-files';
 import { findNormStats } from '../builder/norm-stats-source';
 import { promptProfileOf } from '../model/prompt';
 import { tensorShapes } from '../model/tensors';
 import { statsWidth } from '../policies/norm-stats';
 import { ok, warning, type Check, type Outcome } from './check';
 import { tokenizerCheck } from './files';
-
-/** Where `oxygen build` looks. */
-const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
 
 export const checkpointCheck = (dir: string): Check => ({
   name: 'checkpoint',
@@ -50,8 +46,8 @@ const statisticsCheck = (dir: string, { family }: Checkpoint): Check => ({
 });
 
 function checkpointTokenizer(dir: string, { config }: Checkpoint): Check {
-  const file = TOKENIZER_FILES.map(name => join(dir, name)).find(existsSync);
-  if (file !== undefined) return tokenizerCheck(file, { vocab: config.language.vocab, special: null });
+  const file = tokenizerOf(dir);
+  if (file !== null) return tokenizerCheck(file, { vocab: config.language.vocab, special: null });
   const none = warning(`none of ${TOKENIZER_FILES.join(', ')} in ${dir}`, 'build with --tokenizer FILE');
   return { name: 'tokenizer', cure: '', run: () => none };
 }

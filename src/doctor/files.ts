@@ -1,9 +1,7 @@
 /** Checks of the files that people write or copy, by the functions that the node and the builder read them with. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OxygenError } from '../core/errors';
-import type { Robot } from '../core/robot';
 import { readModelDescription } from '../model/config';
 import type { Manifest } from '../model/manifest';
 import { promptProfileOf } from '../model/prompt';
@@ -11,7 +9,6 @@ import { tokenizerJson } from '../model/sentencepiece-json';
 import { checkTokenizer, loadTokenizer, type Tokenizer } from '../model/tokenizer';
 import { loadNormStats, statsWidth } from '../policies/norm-stats';
 import { checkRobot, readRobotFile } from '../ros/robot-file';
-import { refusedYaml } from '../ros/yaml-guard';
 import { fault, faultsOf, ok, warning, type Check } from './check';
 
 const ROBOT_CURE = 'config/robots/demo.yaml shows every key';
@@ -23,7 +20,7 @@ export const robotCheck = (path: string): Check => ({
   name: 'robot',
   cure: ROBOT_CURE,
   run: () => {
-    const { name, platform, cameras, state, actions, rates } = openRobot(path);
+    const { name, platform, cameras, state, actions, rates } = readRobotFile(path);
     const kinds = [...new Set(actions.map(action => action.kind))].join(' ');
     return ok(
       `${name}: platform ${platform}, cameras ${cameras.map(camera => camera.slot).join(' ')}, ` +
@@ -32,13 +29,6 @@ export const robotCheck = (path: string): Check => ({
   },
 });
 
-/** As the node reads it; a text that the YAML parser would not survive is refused before. */
-function openRobot(path: string): Robot {
-  const refused = refusedYaml(readable(() => readFileSync(path, 'utf8')) ?? '');
-  if (refused !== null) throw new OxygenError('ROBOT_FILE_INVALID', `${path} ${refused}`);
-  return readRobotFile(path);
-}
-
 const FIT_CURE = 'take the robot file of this engine, or the engine of this robot';
 
 /** Says nothing about a robot file that cannot be read: `robotCheck` does. */
@@ -46,7 +36,7 @@ export const robotFitCheck = (path: string, manifest: Manifest): Check => ({
   name: 'robot and engine',
   cure: FIT_CURE,
   run: () => {
-    const robot = readable(() => openRobot(path));
+    const robot = readable(() => readRobotFile(path));
     if (!robot) return [];
     const { model, ...rest } = manifest;
     const notes = checkRobot(robot, { ...rest, ...model, name: manifest.name }, path);

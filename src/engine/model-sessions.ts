@@ -29,6 +29,8 @@ export interface LanguageFeeds {
   /** One index in 0..T-1 per row: where logits are wanted. */
   readonly want: readonly number[];
   readonly fullLogits?: boolean;
+  /** Further outputs of the graph to fetch, for checks. */
+  readonly also?: readonly string[];
 }
 
 export interface LanguageResult {
@@ -36,6 +38,8 @@ export interface LanguageResult {
   readonly next: readonly Candidates[];
   /** [B, vocab], when asked for. */
   readonly logits: Float32Array | null;
+  /** By name, what `also` asked for. */
+  readonly also: Readonly<Record<string, Float32Array>>;
 }
 
 export class ModelSessions {
@@ -123,12 +127,14 @@ export class ModelSessions {
       fetches.push(`new_k_${i}`, `new_v_${i}`);
     }
     if (f.fullLogits) fetches.push('logits');
+    fetches.push(...(f.also ?? []));
     const out = await run('language', this.#language, feeds, fetches);
     const layer = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
     return {
       kv: { k: layer('new_k'), v: layer('new_v') },
       next: this.#candidates(out, batch),
       logits: f.fullLogits ? floats(out['logits']) : null,
+      also: Object.fromEntries((f.also ?? []).map(name => [name, floats(out[name])])),
     };
   }
 

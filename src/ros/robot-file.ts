@@ -9,6 +9,7 @@ import { CAMERA_ROTATIONS, IMAGE_TRANSPORTS, PLATFORM_NAMES } from '../core/robo
 import type { Robot } from '../core/robot';
 import { PLATFORMS } from '../policies/platforms';
 import type { Platform } from '../policies/platforms';
+import { refusedYaml } from './yaml-guard';
 
 const word = z.string().min(1);
 const finite = z.number().refine(Number.isFinite, 'must be finite');
@@ -77,6 +78,8 @@ export function readRobotFile(path: string): Robot {
 
 /** `source` names the text in errors. @throws OxygenError ROBOT_FILE_INVALID */
 export function parseRobot(text: string, source: string): Robot {
+  const refused = refusedYaml(text);
+  if (refused !== null) throw invalid(source, [refused]);
   let content: unknown;
   try {
     content = parse(text, { maxAliasCount: 0 });

@@ -24,6 +24,10 @@ export interface GoldenFrame {
   readonly promptIds: readonly number[];
 }
 
+/** Whether the engine's weights are rounded ones of the folder's checkpoint. */
+export const isRounded = (sessions: ModelSessions, golden: GoldenFolder): boolean =>
+  sessions.manifest.precision === 'int8' || golden.bf16Copy;
+
 /** All frames that the folder's keys speak of, each with both attentions. */
 export async function computeFrames(
   sessions: ModelSessions,
@@ -112,9 +116,11 @@ async function computeFrame(
       computed.set(`${key}.${part}`, await denoise(sessions, noise, Number(steps), cache.prefixView()));
   }
 
-  const fed = goldenTokens(golden, key);
-  if (fed.length > 0) {
-    const { tokens, logits } = await generate(sessions, cache, prefix, [], fed.length, fed);
+  // an exact engine must find the golden tokens by itself
+  const fed = (text: readonly number[]) => (isRounded(sessions, golden) ? text : []);
+  const text = goldenTokens(golden, key);
+  if (text.length > 0) {
+    const { tokens, logits } = await generate(sessions, cache, prefix, [], text.length, fed(text));
     computed.set(`${key}.lang.tokens`, tokens);
     computed.set(`${key}.lang.logits`, logits);
   }
@@ -123,9 +129,9 @@ async function computeFrame(
     if (!n) continue;
     const name = `${key.replace('bidirectional', 'bidir')}.cont${n}`;
     const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
-    const count = golden.shape(CONTINUATIONS, `${name}.tokens`)[0] ?? 0;
-    const forced = golden.ints(CONTINUATIONS, `${name}.tokens`);
-    const { tokens, logits } = await generate(sessions, cache, prefix, ids, count, forced);
+    const continuation = golden.ints(CONTINUATIONS, `${name}.tokens`);
+    const { length } = continuation;
+    const { tokens, logits } = await generate(sessions, cache, prefix, ids, length, fed(continuation));
     computed.set(`${key}.cont${n}.tokens`, tokens);
     computed.set(`${key}.cont${n}.logits`, logits);
   }

@@ -1,7 +1,7 @@
 /** Compares everything that an engine computes for a golden folder; every tensor gets a line, none is left out silently. */
 import type { ModelSessions } from '../engine/model-sessions';
 import { checkBatched } from './batched';
-import { computeFrames, type Computed } from './cases';
+import { computeFrames, isRounded, type Computed } from './cases';
 import type { ComparedKind, GoldenFolder, GoldenTensor } from './golden';
 import {
   behindBest,
@@ -39,7 +39,7 @@ export async function verify(
   await computeFrames(sessions, golden, computed);
   const tokenChecks = await checkBatched(sessions, golden, computed);
   const textChecks = await checkWholePath(sessions, engineDir, golden, computed);
-  const rounded = sessions.manifest.precision === 'int8' || golden.bf16Copy;
+  const rounded = isRounded(sessions, golden);
   const lines = golden.tensors.map(t => compareTensor(golden, t, computed, rounded));
   for (const check of tokenChecks) {
     const [want, got] = [check.golden.join(' '), check.computed.join(' ')];

@@ -17,8 +17,13 @@ function rclOf(texts: readonly string[]): readonly Rcl[] {
     return file;
   });
   const env = { ...process.env, ROS_DOMAIN_ID: '98', ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST' };
-  const options = { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const;
-  return JSON.parse(execFileSync('python3', [join(__dirname, 'peers/parameters.py'), ...files], options));
+  const peer = join(__dirname, 'peers/parameters.py');
+  const output = execFileSync('python3', [peer, ...files], {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return JSON.parse(output) as readonly Rcl[];
 }
 
 const TYPES = { bigint: 'INTEGER', number: 'DOUBLE', boolean: 'BOOL', string: 'STRING' } as const;

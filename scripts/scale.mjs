@@ -1,0 +1,143 @@
+// Does the builder hold at full size? Builds the real pi0.5 dimensions from formula weights and from a bfloat16
+// checkpoint of 7 GB, runs one frame and four decode steps, and has numpy evaluate the first and the last language
+// layer from the same inputs.
+//   node scripts/scale.mjs [--config config/pi05.json] [--dir FOLDER] [--precision int8] [--seed 1]
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { at, VENV_PYTHON } from './setup/paths.mjs';
+
+const load = name => createRequire(import.meta.url)(at(`dist/${name}.js`));
+const { values: o } = parseArgs({
+  options: {
+    config: { type: 'string', default: at('config/pi05.json') },
+    dir: { type: 'string', default: path.join(os.tmpdir(), 'oxygen-scale') },
+    precision: { type: 'string', default: 'int8' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const DECODE_STEPS = 4;
+/** The part of a reference's standard deviation that a layer may be off: measured 0.1 % to 2.4 % in int8. */
+const LIMITS = { fp32: 1e-4, int8: 0.04 };
+
+/** Peak resident memory of a process in MB, its mapped files included, until it ends. */
+async function peakOf(child) {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const status = fs.readFileSync(`/proc/${child.pid}/status`, { encoding: 'utf8', flag: 'r' });
+    peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
+  }, 200);
+  const code = await new Promise(resolve => child.on('exit', resolve)).finally(() => clearInterval(timer));
+  if (code !== 0) throw new Error(`oxygen build ended with ${code}`);
+  return Math.round(peak);
+}
+
+async function build(out, source) {
+  const start = performance.now();
+  const args = [at('dist/main.js'), 'build', ...source, '--precision', o.precision, '--out', out];
+  const peakMb = await peakOf(spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] }));
+  const bytes = fs.readdirSync(out).reduce((sum, file) => sum + fs.statSync(path.join(out, file)).size, 0);
+  return { seconds: seconds(start), peak_mb: peakMb, gigabytes: Number((bytes / 1e9).toFixed(2)) };
+}
+
+function writeCheckpoint(dir) {
+  const { randomCheckpoint, shapeOf } = load('builder/checkpoint');
+  const { SafetensorsWriter } = load('builder/safetensors-writer');
+  const { tensorShapes } = load('model/tensors');
+  const start = performance.now();
+  const checkpoint = randomCheckpoint(o.config, Number(o.seed));
+  const shapes = tensorShapes(checkpoint.config);
+  fs.mkdirSync(dir, { recursive: true });
+  fs.copyFileSync(o.config, path.join(dir, 'config.json'));
+  const file = path.join(dir, 'model.safetensors');
+  const writer = new SafetensorsWriter(
+    file,
+    new Map([...shapes].map(([name, shape]) => [name, { dtype: 'BF16', shape }])),
+  );
+  for (const name of shapes.keys()) {
+    const [rows, ...rest] = shapeOf(shapes, name);
+    const step = Math.max(1, Math.floor((1 << 22) / rest.reduce((n, d) => n * d, 1)));
+    for (let first = 0; first < rows; first += step)
+      writer.write(name, checkpoint.readRows(name, first, Math.min(step, rows - first)));
+  }
+  writer.finish();
+  return { seconds: seconds(start), gigabytes: Number((fs.statSync(file).size / 1e9).toFixed(2)) };
+}
+
+/** One frame with all cameras and the longest prompt, then decode steps; the language layers' inputs and outputs. */
+async function runFrame(engine, trace) {
+  const { ModelSessions } = load('engine/model-sessions');
+  const { prefixCache, dummyFrame } = load('engine/deployment');
+  const { denoise, runDecode } = load('engine/onnx-executor');
+  const { writeSafetensors } = load('builder/safetensors-writer');
+  let start = performance.now();
+  const sessions = await ModelSessions.load(engine, os.availableParallelism());
+  const times = { load_s: seconds(start) };
+  const { model } = sessions.manifest;
+  const { width, layers, headDim } = model.language;
+  const frame = dummyFrame(sessions, model.cameraSlots.length);
+  const images = frame.images.map((_, i) => (i * 31) % 251);
+  const promptIds = frame.promptIds.map((id, i) => (i === 0 ? id : (i * 7919) % model.language.vocab));
+
+  start = performance.now();
+  const tokens = await sessions.vision(images, frame.cameras.length);
+  times.vision_s = seconds(start);
+  const x = new Float32Array([...tokens, ...sessions.host.embed(promptIds)]);
+  const length = x.length / width;
+  const also = ['first_layer', 'last_layer_in', 'last_layer'];
+  start = performance.now();
+  const prefix = await sessions.language({
+    batch: 1, tokens: length, x, positions: Array.from({ length }, (_, i) => i), pastLengths: [0], past: null,
+    causalFrom: null, want: [length - 1], also,
+  }); // prettier-ignore
+  times.prefill_s = seconds(start);
+  const cache = prefixCache(sessions, { ...prefix, length }, 1, DECODE_STEPS);
+  start = performance.now();
+  const noise = new Float32Array(model.horizon * model.actionDim).map((_, i) => Math.sin(i));
+  const actions = await denoise(sessions, noise, model.denoiseSteps, cache.prefixView());
+  times.denoise_s = seconds(start);
+  start = performance.now();
+  cache.attach('text', length + DECODE_STEPS);
+  const text = [prefix.next[0].ids[0]];
+  for (let step = 0; step < DECODE_STEPS; step++) {
+    const lengths = cache.batch().map(row => row.length);
+    const { kv, next } = await runDecode(sessions, [text.at(-1)], lengths, cache.batchView());
+    cache.append('text', kv, 0, 1);
+    text.push(next[0].ids[0]);
+  }
+  times.decode_step_s = Number((seconds(start) / DECODE_STEPS).toFixed(2));
+  if (![...actions].every(Number.isFinite)) throw new Error('the actions are not finite');
+  const rows = values => ({ shape: [values.length / width, width], values });
+  const keys = values => ({ shape: [length, headDim], values });
+  writeSafetensors(
+    trace,
+    new Map([
+      ['x', rows(x)],
+      ...also.map(name => [name, rows(prefix.also[name])]),
+      ...[0, layers - 1].flatMap(i => [[`k.${i}`, keys(prefix.kv.k[i])], [`v.${i}`, keys(prefix.kv.v[i])]]),
+    ]),
+  ); // prettier-ignore
+  const peakMb = Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
+  await sessions.release();
+  return { ...times, prefix_tokens: length, text, peak_mb: Math.round(peakMb) };
+}
+
+const seconds = start => Number(((performance.now() - start) / 1000).toFixed(1));
+const under = name => path.join(o.dir, name);
+
+fs.rmSync(o.dir, { recursive: true, force: true });
+const result = { config: path.basename(o.config), precision: o.precision };
+result.build_random_init = await build(under('random'), ['--random-init', o.config, '--seed', o.seed]);
+fs.rmSync(under('random'), { recursive: true });
+result.checkpoint = writeCheckpoint(under('checkpoint'));
+result.build_checkpoint = await build(under('engine'), ['--checkpoint', under('checkpoint')]);
+result.run = await runFrame(under('engine'), under('trace.safetensors'));
+const check = [at('scripts/scale_layers.py'), under('checkpoint'), under('trace.safetensors')];
+result.layers = JSON.parse(execFileSync(VENV_PYTHON, check, { encoding: 'utf8' }));
+fs.rmSync(o.dir, { recursive: true });
+result.passed = Object.values(result.layers).every(error => error <= LIMITS[o.precision]);
+console.log(JSON.stringify(result, null, 1));
+process.exitCode = result.passed ? 0 : 1;
