@@ -14,16 +14,37 @@ const formula = (name, seed) => [
   '--tokenizer', path.join(golden(name), 'tokenizer.json'), '--norm-stats', path.join(golden(name), 'norm_stats.json'),
 ]; // prettier-ignore
 
+const INT8 = ['--precision', 'int8'];
 const ENGINES = {
   tiny: formula('tiny', '1006'),
   odd: formula('odd', '2002'),
   demo: ['--checkpoint', path.join(ROOT, 'demo/checkpoint')],
+  'tiny-int8': [...formula('tiny', '1006'), ...INT8],
+  'odd-int8': [...formula('odd', '2002'), ...INT8],
+  'tiny-bf16': ['--checkpoint', path.join(OUT, 'checkpoint-bf16')],
 };
+
+/** The bfloat16 copy of the golden checkpoint `tiny`. */
+function writeBf16Checkpoint(dir) {
+  const load = name => require(path.join(ROOT, 'dist', name));
+  const { randomCheckpoint } = load('builder/checkpoint.js');
+  const { SafetensorsWriter } = load('builder/safetensors-writer.js');
+  const { tensorShapes } = load('model/tensors.js');
+  fs.mkdirSync(dir);
+  for (const file of ['config.json', 'tokenizer.json', 'norm_stats.json'])
+    fs.copyFileSync(path.join(golden('tiny'), file), path.join(dir, file));
+  const checkpoint = randomCheckpoint(path.join(golden('tiny'), 'config.json'), 1006);
+  const shapes = [...tensorShapes(checkpoint.config)];
+  const stored = new Map(shapes.map(([name, shape]) => [name, { dtype: 'BF16', shape }]));
+  const writer = new SafetensorsWriter(path.join(dir, 'model.safetensors'), stored);
+  for (const [name] of shapes) writer.write(name, checkpoint.read(name));
+  writer.finish();
+}
 
 /** A hash of the compiled builder: other code, other engines. */
 function builderHash() {
   const hash = createHash('sha256');
-  for (const folder of ['dist/builder', 'dist/model', 'dist/engine'])
+  for (const folder of ['dist/builder', 'dist/model', 'dist/policies', 'dist/engine'])
     for (const file of fs.readdirSync(path.join(ROOT, folder)).sort())
       if (file.endsWith('.js')) hash.update(fs.readFileSync(path.join(ROOT, folder, file)));
   return hash.digest('hex');
@@ -35,6 +56,7 @@ module.exports.buildTestEngines = () => {
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === key) return;
   fs.rmSync(OUT, { recursive: true, force: true });
   fs.mkdirSync(OUT, { recursive: true });
+  writeBf16Checkpoint(path.join(OUT, 'checkpoint-bf16'));
   for (const [name, args] of Object.entries(ENGINES)) {
     const main = path.join(ROOT, 'dist/main.js');
     execFileSync(process.execPath, [main, 'build', ...args, '--out', path.join(OUT, name)], {

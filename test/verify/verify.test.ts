@@ -10,7 +10,7 @@ interface Report {
   ok: number;
   failed: number;
   skipped: number;
-  lines: { name: string; file: string; status: string; note: string; error: number | null }[];
+  lines: { name: string; file: string; status: string; note: string; distance: unknown }[];
 }
 
 async function verify(name: 'tiny' | 'odd', golden: string): Promise<{ code: number; report: Report }> {

@@ -1,0 +1,137 @@
+/** What int8 engines promise: exact sums, rows that know nothing of each other, pages shared between processes. */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as ort from 'onnxruntime-node';
+import { Graph } from '../../src/builder/graph';
+import { encodeModel } from '../../src/builder/onnx';
+import { int8Products } from '../../src/builder/products';
+import { WeightsFile } from '../../src/builder/weights-file';
+import { dummyFrame, prefixCache } from '../../src/engine/deployment';
+import { ModelSessions } from '../../src/engine/model-sessions';
+import { runDecode, runPrefill } from '../../src/engine/onnx-executor';
+import { engineDir, ROOT } from '../support/engines';
+
+let dir: string;
+beforeAll(() => (dir = mkdtempSync(join(tmpdir(), 'oxygen-int8-'))));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+/** x [.., into] · Wᵀ as the builder writes it. */
+async function product(name: string, bytes: 1 | 2, into: number, rows: readonly Float32Array[]) {
+  const weights = new WeightsFile(join(dir, `${name}.weights`));
+  const graph = new Graph(name, weights);
+  const readRows = (_: string, first: number, count: number) =>
+    Float32Array.from(rows.slice(first, first + count).flatMap(row => Array.from(row)));
+  const { product: make } = int8Products({ readRows, read: () => readRows('', 0, rows.length) }, bytes);
+  const x = graph.input('x', 'float', ['B', 'T', into]);
+  const y = make(graph, x, 'w', { names: ['w'], into, outs: [rows.length] });
+  graph.output('y', y, 'float', ['B', 'T', rows.length]);
+  weights.close();
+  writeFileSync(join(dir, `${name}.onnx`), encodeModel(graph.model('test')));
+  const session = await ort.InferenceSession.create(join(dir, `${name}.onnx`), { intraOpNumThreads: 1 });
+  return async (values: Float32Array, tokens: number) => {
+    const feed = new ort.Tensor('float32', values, [1, tokens, into]);
+    return (await session.run({ x: feed }))['y']!.data as Float32Array;
+  };
+}
+
+const wave = (length: number, phase: number) =>
+  Float32Array.from({ length }, (_, i) => Math.sin(phase + i * 1.7) * (1 + (i % 5)));
+
+it.each([1, 2] as const)('sums of extreme values are exact with %i bytes: no kernel saturates', async bytes => {
+  const into = 512;
+  const run = await product(`extreme${bytes}`, bytes, into, [new Float32Array(into).fill(3), new Float32Array(into).fill(-3)]);
+  const y = await run(new Float32Array(into).fill(2), 1);
+  expect(y[0]! / (6 * into)).toBeCloseTo(1, 5);
+  expect(y[1]! / (6 * into)).toBeCloseTo(-1, 5);
+}); // prettier-ignore
+
+it('two bytes follow float64 sixty times closer than one', async () => {
+  const into = 256;
+  const rows = Array.from({ length: 64 }, (_, r) => {
+    // weights that int8 holds exactly, so that only the activations are rounded
+    const codes = Float32Array.from({ length: into }, (_, i) => ((i * 37 + r * 11) % 255) - 127);
+    codes[0] = 127;
+    return codes.map(c => c / 127);
+  });
+  const x = wave(into, 0.3);
+  const exact = rows.map(row => row.reduce((sum, w, i) => sum + w * x[i]!, 0));
+  const errors = [];
+  for (const bytes of [1, 2] as const) {
+    const y = await (await product(`bytes${bytes}`, bytes, into, rows))(x, 1);
+    errors.push(Math.max(...exact.map((e, i) => Math.abs(e - y[i]!))));
+  }
+  expect(errors[1]! * 60).toBeLessThan(errors[0]!);
+});
+
+it.each([1, 2] as const)('a row of zeros is no NaN, and an outlier row does not touch the others (%i bytes)', async bytes => {
+  const into = 64;
+  const run = await product(`rows${bytes}`, bytes, into, Array.from({ length: 40 }, (_, r) => wave(into, r)));
+  const plain = wave(into, 5);
+  const alone = await run(plain, 1);
+  const together = await run(Float32Array.from([...plain, ...wave(into, 6).map(v => v * 1e6), ...new Float32Array(into)]), 3);
+  expect(Array.from(together.subarray(0, 40))).toEqual(Array.from(alone));
+  expect(Array.from(together.subarray(80))).toEqual(new Array(40).fill(0));
+}); // prettier-ignore
+
+it.each(['tiny-int8', 'odd-int8'] as const)('%s: a decode batch gives each row the bits that it gets alone', async name => {
+  const sessions = await ModelSessions.load(engineDir(name), 1);
+  try {
+    const prefix = await runPrefill(sessions, dummyFrame(sessions, 1), false);
+    const batch = 5;
+    const cache = prefixCache(sessions, prefix, batch, 8);
+    for (let row = 0; row < batch; row++) cache.attach(String(row), prefix.length + 8);
+    const tokens = [3, 50, 2, 700, 9];
+    const lengths = tokens.map((_, row) => prefix.length - row);
+    const all = await runDecode(sessions, tokens, lengths, cache.batchView(), true);
+    const vocab = all.logits!.length / batch;
+    for (let row = 0; row < batch; row++) {
+      const solo = prefixCache(sessions, prefix, 1, 8);
+      solo.attach('solo', prefix.length + 8);
+      const one = await runDecode(sessions, [tokens[row]!], [lengths[row]!], solo.batchView(), true);
+      expect(one.logits).toEqual(all.logits!.slice(row * vocab, (row + 1) * vocab));
+    }
+  } finally {
+    await sessions.release();
+  }
+}); // prettier-ignore
+
+/** A process that has the engine loaded; its memory of its own in MB, without what another process maps too. */
+const HOLDER = `
+const { ModelSessions } = require(process.argv[1]);
+const fs = require('node:fs');
+ModelSessions.load(process.argv[2], 1).then(() => {
+  const file = '/proc/self/smaps';
+  let mapped = 0, own = 0, weights = false;
+  for (const line of fs.readFileSync(file, 'utf8').split('\\n')) {
+    if (/^[0-9a-f]+-[0-9a-f]+ /.test(line)) weights = line.endsWith('.weights');
+    const kb = Number(/:\\s+(\\d+) kB/.exec(line)?.[1] ?? 0);
+    if (weights && line.startsWith('Size:')) mapped += kb;
+    if (!weights && line.startsWith('Private_Dirty:')) own += kb;
+  }
+  console.log(JSON.stringify({ mapped: mapped / 1024, own: own / 1024 }));
+  setInterval(() => {}, 1000);
+});`;
+
+it('weights are mapped, not copied: a process with a 27 MB engine owns little of it', async () => {
+  const out = join(dir, 'mapped');
+  const config = join(dir, 'config.json');
+  const tiny = JSON.parse(readFileSync(join(ROOT, 'test/data/golden/tiny/config.json'), 'utf8')) as object;
+  const wide = { width: 256, depth: 3, mlp_dim: 4096, num_heads: 4, num_kv_heads: 1, head_dim: 32 };
+  writeFileSync(config, JSON.stringify({ ...tiny, paligemma_config: wide, text_config: undefined }));
+  execFileSync(process.execPath, [join(ROOT, 'dist/main.js'), 'build', '--random-init', config, '--out', out], { stdio: 'pipe' });
+  const holder = spawn(process.execPath, ['-e', HOLDER, join(ROOT, 'dist/engine/model-sessions.js'), out]);
+  const bare = spawn(process.execPath, ['-e', HOLDER, join(ROOT, 'dist/engine/model-sessions.js'), engineDir('tiny')]);
+  try {
+    const memory = async (child: typeof holder) =>
+      JSON.parse(String(await new Promise(resolve => child.stdout.once('data', resolve)))) as { mapped: number; own: number };
+    const [full, empty] = [await memory(holder), await memory(bare)];
+    // 3 x 3 x 256 x 4096 weights of the language model's MLP alone are 36 MB in float32
+    expect(full.mapped).toBeGreaterThan(36);
+    expect(full.own - empty.own).toBeLessThan(18);
+  } finally {
+    holder.kill();
+    bare.kill();
+  }
+}); // prettier-ignore
