@@ -16,11 +16,19 @@ import {
   type Rotate,
 } from './pi05-blocks';
 import type { Products } from './products';
+import type { WeightRange } from './weights-file';
 
 /** How many of the best tokens leave the graph; sampling is exact while its mass lies in them. */
 export const TOP_K = 64;
 
-export function buildLanguage(g: Graph, p: Products, c: ModelConfig, maxPositions: number): void {
+/** `table`: where the embedding table lies in the weight file. */
+export function buildLanguage(
+  g: Graph,
+  p: Products,
+  c: ModelConfig,
+  table: WeightRange,
+  maxPositions: number,
+): void {
   const { width, layers, headDim, vocab } = c.language;
   const x0 = g.input('x', 'float', ['B', 'T', width]);
   const positions = g.input('positions', 'int64', ['B', 'T']);
@@ -80,11 +88,8 @@ export function buildLanguage(g: Graph, p: Products, c: ModelConfig, maxPosition
     if (last) g.output('last_layer', x, 'float', ['B', 'R', width]);
   });
 
-  const logits = p.logits(g, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), {
-    names: [EMBEDDING_NAMES[0]],
-    into: width,
-    outs: [vocab],
-  });
+  const stack = { names: [EMBEDDING_NAMES[0]], into: width, outs: [vocab] };
+  const logits = p.logits(g, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), stack, table);
   const topK = Math.min(TOP_K, vocab);
   const [values, ids] = g.ops('TopK', [logits, g.ints(topK)], 2, { axis: -1n }) as [Value, Value];
   g.output('top_logits', values, 'float', ['B', 'R', topK]);

@@ -1,23 +1,39 @@
 /** x·Wᵀ in the engine's precision: where float32 and int8 engines differ. */
 import type { Graph, Value } from './graph';
 import { quantized, transposed, width, type Stack, type WeightSource } from './linear-weights';
+import type { WeightRange } from './weights-file';
 
 export interface Products extends WeightSource {
   /** x [.., in] times the tensors of `stack` → [.., Σ out]. `label` names the weight in the graph. */
   product(g: Graph, x: Value, label: string, stack: Stack): Value;
-  /** Logits: x [.., width] times the embedding table [vocab, width]. */
-  logits(g: Graph, x: Value, table: Stack): Value;
+  /** Logits: x [.., width] times the embedding table [vocab, width], which lies at `at` in float32 or as the host reads it. */
+  logits(g: Graph, x: Value, table: Stack, at: WeightRange): Value;
 }
 
-/** Float32 weights; the table is the range of the weight file that the host reads embeddings from. */
-export function fp32Products(source: WeightSource, tableName: string): Products {
+/** Packing a weight takes its size twice in memory; pi0.5's table has 2 GB. */
+const MAX_WEIGHT_BYTES = 512 * 1024 * 1024;
+/** Slices begin at a page, so that they can be mapped. */
+const ROWS_OF_PAGES = 1024;
+
+/** Float32 weights; logits use the table that the host reads embeddings from. */
+export function fp32Products(source: WeightSource): Products {
   return {
     ...delegate(source),
     product: (g, x, label, stack) => {
       const weight = g.weight(label, [stack.into, width(stack)], transposed(source, stack));
       return g.packed('MatMul', [x, weight]);
     },
-    logits: (g, x) => g.packed('FusedMatMul', [x, tableName], { transB: 1n }),
+    logits: (g, x, { names: [name = ''], into, outs: [vocab = 0] }, at) => {
+      const step = ROWS_OF_PAGES * Math.max(1, Math.floor(MAX_WEIGHT_BYTES / (4 * into * ROWS_OF_PAGES)));
+      const slices: Value[] = [];
+      for (let first = 0; first < vocab; first += step) {
+        const rows = Math.min(step, vocab - first);
+        const range = { file: at.file, offset: at.offset + 4 * into * first, bytes: 4 * into * rows };
+        const slice = g.shared(`${name}/${first}`, 'float', [rows, into], range);
+        slices.push(g.packed('FusedMatMul', [x, slice], { transB: 1n }));
+      }
+      return slices.length === 1 ? (slices[0] as Value) : g.op('Concat', slices, { axis: -1n });
+    },
   };
 }
 

@@ -36,7 +36,7 @@ export async function writeGraphs(
   const { config } = checkpoint;
   const shapes = tensorShapes(config);
   const source = checked(checkpoint, shapes, o.progress);
-  const exact = fp32Products(source, TABLE);
+  const exact = fp32Products(source);
   const int8 = o.precision === 'int8';
   const products = int8 ? int8Products(source, 1) : exact;
   // a chunk is a few rows, and its error is what the robot sees
@@ -54,8 +54,7 @@ export async function writeGraphs(
     const dtype = int8 ? hostDtype : 'F32';
     const table = appendRows(weights, source, TABLE, shapeOf(shapes, TABLE), dtype);
     host(TABLE, table, dtype);
-    if (!int8) g.shared(TABLE, 'float', shapeOf(shapes, TABLE), table);
-    buildLanguage(g, products, config, o.maxPositions);
+    buildLanguage(g, products, config, table, o.maxPositions);
   });
   await writeGraph(dir, 'expert', o.pack, (g, weights) => {
     for (const name of shapes.keys()) {

@@ -15,7 +15,7 @@ const OPTIONS = {
   golden: { type: 'string', value: 'DIR', help: 'folder of golden numbers' },
   reference: { type: 'string', value: 'DIR', help: 'instead: a more exact engine of the same model' },
   frames: { type: 'string', value: 'N', help: 'with --reference: made-up frames (default 4)' },
-  'action-error': { type: 'string', value: 'PERMILLE', help: 'largest rms error of all actions together, of their spread (default 25)' },
+  'action-error': { type: 'string', value: 'PERCENT', help: 'largest rms error of all actions together, of their spread (default 5)' },
   threads: { type: 'string', value: 'N', help: 'intra-op threads (default: all cores)' },
   json: { type: 'boolean', help: 'print one JSON object instead of lines' },
   dump: { type: 'string', value: 'FILE', help: 'with --golden: write the computed numbers as safetensors' },
@@ -28,7 +28,7 @@ export async function runVerify(args: string[]): Promise<number> {
   if ((o.golden === undefined) === (o.reference === undefined))
     throw new OxygenError('USAGE', 'oxygen verify: give either --golden or --reference');
   const frames = integer('frames', o.frames, 4, 1, 1000);
-  const actionError = integer('action-error', o['action-error'], 1000 * ROUNDED_ACTIONS, 1, 1000) / 1000;
+  const actionError = integer('action-error', o['action-error'], 100 * ROUNDED_ACTIONS, 1, 100) / 100;
   const threads = integer('threads', o.threads, availableParallelism(), 1, 1024);
   const sessions = await ModelSessions.load(engine, threads);
   try {

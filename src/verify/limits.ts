@@ -40,9 +40,12 @@ export function exactLimit(kind: ComparedKind, file: string): Limit {
   }
 }
 
-/** Of an action's standard deviation: for one chunk, and for all chunks of a comparison together. */
-export const ROUNDED_CHUNK = 0.04;
-export const ROUNDED_ACTIONS = 0.025;
+/**
+ * Of an action's standard deviation: for one chunk, and for all chunks of a comparison together. Real and bench sizes
+ * reach 1.7 %; toy models of a dozen dimensions, and begin tokens with massive activations, need the room.
+ */
+export const ROUNDED_CHUNK = 0.08;
+export const ROUNDED_ACTIONS = 0.05;
 
 /**
  * For engines whose weights were rounded (int8, or a bfloat16 copy of the goldens' checkpoint). Every golden token is fed, so
@@ -62,7 +65,7 @@ export function roundedLimit(kind: ComparedKind): Limit {
     case 'prefix_k':
     case 'prefix_v':
     case 'v_t':
-      return rms(0.06);
+      return rms(0.1);
     case 'lang.logits':
     case 'cont.logits':
       return rms(0.1);
