@@ -49,7 +49,7 @@ export interface BuildOptions {
   readonly promptProfile?: PromptProfile | undefined;
   /** Default: that of the checkpoint's project. */
   readonly resize?: ResizeProfile | undefined;
-  /** Values of the checkpoint that are used so far, of all; `what` is the tensor. */
+  /** Values that are read and packed so far, of all; `what` is the weight. */
   readonly progress?: (done: number, total: number, what: string) => void;
   /** Packs weights for this machine; without it processes do not share them. */
   readonly pack?: PackModel;

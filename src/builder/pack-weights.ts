@@ -18,10 +18,16 @@ export async function packWeights(
   graph: Graph,
   weights: WeightsFile,
   pack: PackModel,
+  onPacked: (weight: string, values: number) => void = () => undefined,
 ): Promise<void> {
   for (const product of graph.packedProducts()) {
-    if (product.weight.external.length < MIN_BYTES) continue;
+    const { name, dims, external } = product.weight;
+    if (external.length < MIN_BYTES) continue;
     const packed = await pack(dir, encodeModel(productModel(product, graph)));
+    onPacked(
+      name,
+      dims.reduce((n, d) => n * d, 1),
+    );
     if (!packed) continue;
     const places = packed.parts.map(part => {
       const range = weights.stream(append =>
@@ -30,7 +36,7 @@ export async function packWeights(
       return `${range.offset};${range.bytes};0`;
     });
     for (const { file } of packed.parts) rmSync(join(dir, file), { force: true });
-    graph.setPrepacked(product.weight.name, [packed.key, ...places].join('|'));
+    graph.setPrepacked(name, [packed.key, ...places].join('|'));
   }
 }
 

@@ -16,7 +16,7 @@ const MAX_WEIGHT_BYTES = 512 * 1024 * 1024;
 const ROWS_OF_PAGES = 1024;
 
 /** Float32 weights; logits use the table that the host reads embeddings from. */
-export function fp32Products(source: WeightSource): Products {
+export function fp32Products(source: WeightSource, maxWeightBytes = MAX_WEIGHT_BYTES): Products {
   return {
     ...delegate(source),
     product: (g, x, label, stack) => {
@@ -24,7 +24,7 @@ export function fp32Products(source: WeightSource): Products {
       return g.packed('MatMul', [x, weight]);
     },
     logits: (g, x, { names: [name = ''], into, outs: [vocab = 0] }, at) => {
-      const step = ROWS_OF_PAGES * Math.max(1, Math.floor(MAX_WEIGHT_BYTES / (4 * into * ROWS_OF_PAGES)));
+      const step = ROWS_OF_PAGES * Math.max(1, Math.floor(maxWeightBytes / (4 * into * ROWS_OF_PAGES)));
       const slices: Value[] = [];
       for (let first = 0; first < vocab; first += step) {
         const rows = Math.min(step, vocab - first);

@@ -21,11 +21,14 @@ const TABLE = EMBEDDING_NAMES[0];
 export interface GraphOptions {
   readonly precision: Precision;
   readonly maxPositions: number;
-  /** Values of the checkpoint that are used so far, of all; `what` is the tensor. */
+  /** Values that are read and packed so far, of all; `what` is the weight. */
   readonly progress?: ((done: number, total: number, what: string) => void) | undefined;
   /** Packs the weight of a one-product model as this machine's ONNX Runtime does at load. */
   readonly pack?: PackModel | undefined;
 }
+
+/** So many values of a weight were read or packed. */
+type Count = (weight: string, values: number) => void;
 
 /** Returns where the tensors lie that the host reads itself. */
 export async function writeGraphs(
@@ -35,7 +38,14 @@ export async function writeGraphs(
 ): Promise<Manifest['hostTensors']> {
   const { config } = checkpoint;
   const shapes = tensorShapes(config);
-  const source = checked(checkpoint, shapes, o.progress);
+  const total = [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((n, d) => n * d, 1), 0);
+  let done = 0;
+  // packing a weight takes about as long as reading it
+  const count: Count = (weight, values) => {
+    done = Math.min(done + values, 2 * total);
+    o.progress?.(done, 2 * total, weight);
+  };
+  const source = checked(checkpoint, shapes, count);
   const exact = fp32Products(source);
   const int8 = o.precision === 'int8';
   const products = int8 ? int8Products(source, 1) : exact;
@@ -48,15 +58,15 @@ export async function writeGraphs(
     hostTensors[name] = { file: at.file, offset: at.offset, shape: [...shapeOf(shapes, name)], dtype };
   };
 
-  await writeGraph(dir, 'vision', o.pack, g => buildVision(g, products, exact, config));
-  await writeGraph(dir, 'language', o.pack, (g, weights) => {
+  await writeGraph(dir, 'vision', o.pack, count, g => buildVision(g, products, exact, config));
+  await writeGraph(dir, 'language', o.pack, count, (g, weights) => {
     // a float32 engine multiplies with the table too
     const dtype = int8 ? hostDtype : 'F32';
     const table = appendRows(weights, source, TABLE, shapeOf(shapes, TABLE), dtype);
     host(TABLE, table, dtype);
     buildLanguage(g, products, config, table, o.maxPositions);
   });
-  await writeGraph(dir, 'expert', o.pack, (g, weights) => {
+  await writeGraph(dir, 'expert', o.pack, count, (g, weights) => {
     for (const name of shapes.keys()) {
       const modulates = name.startsWith('time_mlp_') || (name.startsWith(EXPERT) && name.includes('.dense.'));
       if (modulates)
@@ -71,13 +81,14 @@ async function writeGraph(
   dir: string,
   name: string,
   pack: PackModel | undefined,
+  count: Count,
   build: (g: Graph, weights: WeightsFile) => void,
 ): Promise<void> {
   const weights = new WeightsFile(join(dir, `${name}.weights`));
   try {
     const graph = new Graph(name, weights);
     build(graph, weights);
-    if (pack) await packWeights(dir, graph, weights, pack);
+    if (pack) await packWeights(dir, graph, weights, pack, count);
     writeFileSync(join(dir, `${name}.onnx`), encodeModel(graph.model(BUILDER_VERSION)));
   } finally {
     weights.close();
@@ -102,11 +113,9 @@ function appendRows(
 function checked(
   checkpoint: Checkpoint,
   shapes: ReadonlyMap<string, readonly number[]>,
-  progress: GraphOptions['progress'],
+  progress: Count,
 ): WeightSource {
   const size = (name: string) => shapeOf(shapes, name).reduce((n, d) => n * d, 1);
-  const total = [...shapes.keys()].reduce((n, name) => n + size(name), 0);
-  let done = 0;
   const count = (name: string, values: Float32Array, wanted: number) => {
     if (values.length !== wanted) {
       throw new OxygenError(
@@ -114,8 +123,7 @@ function checked(
         `${name} gave ${values.length} values, ${wanted} were expected`,
       );
     }
-    done += wanted;
-    progress?.(Math.min(done, total), total, name);
+    progress(name, wanted);
     return values;
   };
   return {

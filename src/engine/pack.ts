@@ -26,6 +26,7 @@ export const packModel: PackModel = async (dir, model) => {
   await session.release();
   const entry = prepackedEntry(readFileSync(path('packedModel')));
   for (const name of ['model', 'packedModel'] as const) rmSync(path(name));
+  if (!entry) rmSync(path('packedData'), { force: true });
   return entry;
 };
 
