@@ -70,7 +70,13 @@ export class HostTensors {
         `${join(this.#dir, file)} ends inside ${name}; build the engine again`,
       );
     }
-    if (stored instanceof Float32Array) return stored;
-    return new Float32Array(Uint32Array.from(stored, half => half << 16).buffer);
+    return stored instanceof Float32Array ? stored : widened(stored);
   }
+}
+
+/** bfloat16 as float32. */
+function widened(halves: Uint16Array): Float32Array {
+  const bits = new Uint32Array(halves.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = (halves[i] as number) << 16;
+  return new Float32Array(bits.buffer);
 }
