@@ -114,11 +114,11 @@ ModelSessions.load(process.argv[2], 1).then(() => {
   setInterval(() => {}, 1000);
 });`;
 
-it('weights are mapped, not copied: a process with a 27 MB engine owns little of it', async () => {
+it('weights are mapped, not copied: a process with an engine of 150 MB owns little of it', async () => {
   const out = join(dir, 'mapped');
   const config = join(dir, 'config.json');
   const tiny = JSON.parse(readFileSync(join(ROOT, 'test/data/golden/tiny/config.json'), 'utf8')) as object;
-  const wide = { width: 256, depth: 3, mlp_dim: 4096, num_heads: 4, num_kv_heads: 1, head_dim: 32 };
+  const wide = { width: 512, depth: 3, mlp_dim: 8192, num_heads: 4, num_kv_heads: 1, head_dim: 32 };
   writeFileSync(config, JSON.stringify({ ...tiny, paligemma_config: wide, text_config: undefined }));
   execFileSync(process.execPath, [join(ROOT, 'dist/main.js'), 'build', '--random-init', config, '--out', out], { stdio: 'pipe' });
   const holder = spawn(process.execPath, ['-e', HOLDER, join(ROOT, 'dist/engine/model-sessions.js'), out]);
@@ -127,9 +127,10 @@ it('weights are mapped, not copied: a process with a 27 MB engine owns little of
     const memory = async (child: typeof holder) =>
       JSON.parse(String(await new Promise(resolve => child.stdout.once('data', resolve)))) as { mapped: number; own: number };
     const [full, empty] = [await memory(holder), await memory(bare)];
-    // 3 x 3 x 256 x 4096 weights of the language model's MLP alone are 36 MB in float32
-    expect(full.mapped).toBeGreaterThan(36);
-    expect(full.own - empty.own).toBeLessThan(18);
+    // 3 x 3 x 512 x 8192 weights of the language model's MLP alone are 144 MiB in float32; what packing needed for a moment
+    // may still be the process's
+    expect(full.mapped).toBeGreaterThan(140);
+    expect(full.own - empty.own).toBeLessThan(75);
   } finally {
     holder.kill();
     bare.kill();
