@@ -21,6 +21,7 @@ const ENGINES = {
   demo: ['--checkpoint', path.join(ROOT, 'demo/checkpoint')],
   'tiny-int8': [...formula('tiny', '1006'), ...INT8],
   'odd-int8': [...formula('odd', '2002'), ...INT8],
+  'demo-int8': ['--checkpoint', path.join(ROOT, 'demo/checkpoint'), ...INT8],
   'tiny-bf16': ['--checkpoint', path.join(OUT, 'checkpoint-bf16')],
 };
 
