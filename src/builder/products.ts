@@ -83,11 +83,9 @@ function rowScale(g: Graph, x: Value): Value {
   return g.op('Mul', [g.op('Max', [largest, g.scalar(1e-30)]), g.scalar(1 / 127)]);
 }
 
-/** 128 + round(x / scale), 1..255. */
+/** 128 + round(x / scale), 1..255. The cast cuts the fraction off, so half a step is added before it. */
 const toCodes = (g: Graph, x: Value, scale: Value): Value =>
-  g.op('Cast', [g.op('Round', [g.op('Add', [g.op('Div', [x, scale]), g.scalar(ZERO_POINT)])])], {
-    to: UINT8,
-  });
+  g.op('Cast', [g.op('Add', [g.op('Div', [x, scale]), g.scalar(ZERO_POINT + 0.5)])], { to: UINT8 });
 
 const delegate = (source: WeightSource): WeightSource => ({
   read: name => source.read(name),
