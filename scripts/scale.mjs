@@ -10,7 +10,9 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { at, VENV_PYTHON } from './setup/paths.mjs';
 
-const load = name => createRequire(import.meta.url)(at(`dist/${name}.js`));
+const require = createRequire(import.meta.url);
+const { writeFormulaCheckpoint } = require('./formula-checkpoint.cjs');
+const load = name => require(at(`dist/${name}.js`));
 const { values: o } = parseArgs({
   options: {
     config: { type: 'string', default: at('config/pi05.json') },
@@ -44,27 +46,10 @@ async function build(out, source) {
 }
 
 function writeCheckpoint(dir) {
-  const { randomCheckpoint, shapeOf } = load('builder/checkpoint');
-  const { SafetensorsWriter } = load('builder/safetensors-writer');
-  const { tensorShapes } = load('model/tensors');
   const start = performance.now();
-  const checkpoint = randomCheckpoint(o.config, Number(o.seed));
-  const shapes = tensorShapes(checkpoint.config);
-  fs.mkdirSync(dir, { recursive: true });
-  fs.copyFileSync(o.config, path.join(dir, 'config.json'));
-  const file = path.join(dir, 'model.safetensors');
-  const writer = new SafetensorsWriter(
-    file,
-    new Map([...shapes].map(([name, shape]) => [name, { dtype: 'BF16', shape }])),
-  );
-  for (const name of shapes.keys()) {
-    const [rows, ...rest] = shapeOf(shapes, name);
-    const step = Math.max(1, Math.floor((1 << 22) / rest.reduce((n, d) => n * d, 1)));
-    for (let first = 0; first < rows; first += step)
-      writer.write(name, checkpoint.readRows(name, first, Math.min(step, rows - first)));
-  }
-  writer.finish();
-  return { seconds: seconds(start), gigabytes: Number((fs.statSync(file).size / 1e9).toFixed(2)) };
+  writeFormulaCheckpoint(dir, o.config, Number(o.seed));
+  const { size } = fs.statSync(path.join(dir, 'model.safetensors'));
+  return { seconds: seconds(start), gigabytes: Number((size / 1e9).toFixed(2)) };
 }
 
 /** One frame with all cameras and the longest prompt, then decode steps; the language layers' inputs and outputs. */

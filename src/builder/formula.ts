@@ -3,6 +3,8 @@
  * value[i] = fround(offset + scale·√3·(2u − 1)), u = (hash(i, name, seed) >>> 8) / 2^24.
  */
 
+import { elements } from '../model/tensors';
+
 /** (offset, scale) by the first rule that fits; chosen so that activations stay in a realistic range. */
 export function formulaScale(name: string, shape: readonly number[]): { offset: number; scale: number } {
   const last = shape[shape.length - 1] ?? 1;
@@ -41,7 +43,7 @@ export function formulaRows(
   const { offset, scale } = formulaScale(name, shape);
   const base = (fnv1a32(name) ^ Math.imul(seed, 0x85ebca6b)) >>> 0;
   const amplitude = scale * Math.sqrt(3);
-  const row = shape.slice(1).reduce((n, d) => n * d, 1);
+  const row = elements(shape.slice(1));
   const values = new Float32Array(count * row);
   for (let i = 0; i < values.length; i++) {
     const u = (fmix32((Math.imul(first * row + i, 0x9e3779b1) + base) >>> 0) >>> 8) / 2 ** 24;

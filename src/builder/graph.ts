@@ -8,7 +8,8 @@ export type Value = string;
 
 type Attributes = Readonly<Record<string, AttributeValue>>;
 
-const CONTRIB = new Set(['FusedMatMul']);
+/** Operators whose constant second input ONNX Runtime packs. */
+const PRODUCTS = new Set(['MatMul', 'FusedMatMul', 'MatMulInteger']);
 
 /** A product whose weight ONNX Runtime packs at load, and that weight. */
 export interface PackedProduct {
@@ -24,7 +25,6 @@ export class Graph {
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
   readonly #constants = new Map<string, Value>();
-  readonly #packed: Node[] = [];
 
   constructor(name: string, weights: WeightsFile) {
     this.#name = name;
@@ -62,13 +62,6 @@ export class Graph {
     return this.#node('com.microsoft', op, inputs, 1, attributes)[0] as Value;
   }
 
-  /** A product with a constant weight as its second input. */
-  packed(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
-    const value = this.#node(CONTRIB.has(op) ? 'com.microsoft' : '', op, inputs, 1, attributes)[0] as Value;
-    this.#packed.push(this.#nodes.at(-1) as Node);
-    return value;
-  }
-
   /** A float32 weight in the external file. */
   weight(name: string, dims: readonly number[], values: Float32Array): Value {
     return this.shared(name, 'float', dims, this.#weights.append(values));
@@ -92,11 +85,12 @@ export class Graph {
     return found;
   }
 
-  /** Products whose weight is large enough to be packed. */
+  /** The products with a weight, in order. */
   packedProducts(): PackedProduct[] {
-    return this.#packed.flatMap(node => {
-      const weight = this.initializer(node.inputs[1] ?? '');
-      return 'external' in weight ? [{ node, weight }] : [];
+    const weights = new Map(this.#initializers.map(t => [t.name, t]));
+    return this.#nodes.flatMap(node => {
+      const weight = PRODUCTS.has(node.op) ? weights.get(node.inputs[1] ?? '') : undefined;
+      return weight && 'external' in weight ? [{ node, weight }] : [];
     });
   }
 

@@ -17,6 +17,7 @@ import {
   type NormModes,
   type NormStats,
 } from '../policies/norm-stats';
+import { elements } from '../model/tensors';
 import { SafetensorsFile } from './safetensors';
 
 export const PREPROCESSOR = 'policy_preprocessor.json';
@@ -174,7 +175,7 @@ function featureOf(file: SafetensorsFile, key: string, mode: NormMode): FeatureS
   for (const name of STAT_NAMES) {
     const info = file.tensors.get(`${key}.${name}`);
     if (!info) continue;
-    const count = info.shape.reduce((n, d) => n * d, 1);
+    const count = elements(info.shape);
     if (count > MAX_WIDTH)
       throw invalid(file.path, `${key}.${name} holds ${count} values, at most ${MAX_WIDTH} are read`);
     block[name] = [...file.readFloat32(`${key}.${name}`)];

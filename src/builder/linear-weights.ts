@@ -95,11 +95,3 @@ function transposeInto<T extends Float32Array | Uint8Array>(
         for (let o = o0; o < Math.min(count, o0 + tile); o++)
           all[i * total + column + o] = rows[o * into + i] as number;
 }
-
-/** The bfloat16 form of values that are bfloat16 already. */
-export function upperHalves(values: Float32Array): Uint16Array {
-  const halves = new Uint16Array(values.buffer, values.byteOffset, values.length * 2);
-  const upper = new Uint16Array(values.length);
-  for (let i = 0; i < upper.length; i++) upper[i] = halves[2 * i + 1] as number;
-  return upper;
-}

@@ -7,6 +7,7 @@ import { closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Graph, PackedProduct } from './graph';
 import type { PackModel } from '../model/packed';
+import { elements } from '../model/tensors';
 import { encodeModel } from './onnx';
 import type { WeightsFile } from './weights-file';
 
@@ -24,10 +25,7 @@ export async function packWeights(
     const { name, dims, external } = product.weight;
     if (external.length < MIN_BYTES) continue;
     const packed = await pack(dir, encodeModel(productModel(product, graph)));
-    onPacked(
-      name,
-      dims.reduce((n, d) => n * d, 1),
-    );
+    onPacked(name, elements(dims));
     if (!packed) continue;
     const places = packed.parts.map(part => {
       const range = weights.stream(append =>

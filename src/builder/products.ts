@@ -21,7 +21,7 @@ export function fp32Products(source: WeightSource, maxWeightBytes = MAX_WEIGHT_B
     ...delegate(source),
     product: (g, x, label, stack) => {
       const weight = g.weight(label, [stack.into, width(stack)], transposed(source, stack));
-      return g.packed('MatMul', [x, weight]);
+      return g.op('MatMul', [x, weight]);
     },
     logits: (g, x, { names: [name = ''], into, outs: [vocab = 0] }, at) => {
       const step = ROWS_OF_PAGES * Math.max(1, Math.floor(maxWeightBytes / (4 * into * ROWS_OF_PAGES)));
@@ -30,7 +30,7 @@ export function fp32Products(source: WeightSource, maxWeightBytes = MAX_WEIGHT_B
         const rows = Math.min(step, vocab - first);
         const range = { file: at.file, offset: at.offset + 4 * into * first, bytes: 4 * into * rows };
         const slice = g.shared(`${name}/${first}`, 'float', [rows, into], range);
-        slices.push(g.packed('FusedMatMul', [x, slice], { transB: 1n }));
+        slices.push(g.contrib('FusedMatMul', [x, slice], { transB: 1n }));
       }
       return slices.length === 1 ? (slices[0] as Value) : g.op('Concat', slices, { axis: -1n });
     },
@@ -57,7 +57,7 @@ export function int8Products(source: WeightSource, activationBytes: 1 | 2): Prod
     const weight = g.bytes(label, [stack.into, outs], codes);
     const zero = g.byte(ZERO_POINT);
     const sums = (rows: Value) =>
-      g.op('Cast', [g.packed('MatMulInteger', [rows, weight, zero, zero])], { to: FLOAT });
+      g.op('Cast', [g.op('MatMulInteger', [rows, weight, zero, zero])], { to: FLOAT });
     const scale = rowScale(g, x);
     const coarse = toCodes(g, x, scale);
     const unscaled = activationBytes === 1 ? sums(coarse) : fineSums(g, x, scale, coarse, sums);

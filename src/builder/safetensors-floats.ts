@@ -1,5 +1,6 @@
 /** Number formats of weights: everything becomes float32, and float32 becomes what a file wants. */
 import { OxygenError } from '../core/errors';
+import { fromBfloat16 } from '../model/bfloat16';
 import type { Dtype } from './safetensors-header';
 
 /** Formats that hold weights. */
@@ -13,12 +14,8 @@ export function toFloat32(bytes: Uint8Array, dtype: Dtype, what: string): Float3
       return new Float32Array(buffer, 0, bytes.byteLength / 4);
     case 'F64':
       return new Float32Array(new Float64Array(buffer, 0, bytes.byteLength / 8));
-    case 'BF16': {
-      const half = new Uint16Array(buffer, 0, bytes.byteLength / 2);
-      const bits = new Uint32Array(half.length);
-      for (let i = 0; i < half.length; i++) bits[i] = (half[i] as number) << 16;
-      return new Float32Array(bits.buffer);
-    }
+    case 'BF16':
+      return fromBfloat16(new Uint16Array(buffer, 0, bytes.byteLength / 2));
     case 'F16': {
       const half = new Uint16Array(buffer, 0, bytes.byteLength / 2);
       const bits = new Uint32Array(half.length);

@@ -1,6 +1,7 @@
 /** Writes safetensors files row by row: a checkpoint of many gigabytes never is in memory. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { OxygenError } from '../core/errors';
+import { elements } from '../model/tensors';
 import { fromFloat32, type StoredDtype } from './safetensors-floats';
 import { DTYPE_BYTES } from './safetensors-header';
 
@@ -24,7 +25,7 @@ export class SafetensorsWriter {
     this.#pending = Array.from(tensors, ([name, { dtype, shape }]) => ({
       name,
       dtype,
-      left: shape.reduce((n, d) => n * d, 1),
+      left: elements(shape),
     }));
     const header = encodeHeader(tensors);
     this.#fd = openSync(path, 'w');

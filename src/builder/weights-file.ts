@@ -26,7 +26,7 @@ export class WeightsFile {
   }
 
   /** What `write` appends piece by piece is one tensor. */
-  stream(write: (append: (values: Float32Array | Uint16Array | Uint8Array) => void) => void): WeightRange {
+  stream(write: (append: (values: Float32Array | Uint8Array) => void) => void): WeightRange {
     const offset = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT;
     this.#end = offset;
     write(values => {

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { OxygenError } from '../core/errors';
 import { BUILDER_VERSION, type Manifest, type Precision } from '../model/manifest';
 import type { PackModel } from '../model/packed';
-import { EMBEDDING_NAMES, EXPERT, tensorShapes } from '../model/tensors';
+import { elements, EMBEDDING_NAMES, EXPERT, tensorShapes } from '../model/tensors';
 import { shapeOf, type Checkpoint } from './checkpoint';
 import { buildExpert } from './expert-graph';
 import { Graph } from './graph';
 import { buildLanguage } from './language-graph';
-import { forRows, upperHalves, type WeightSource } from './linear-weights';
+import { forRows, type WeightSource } from './linear-weights';
 import { encodeModel } from './onnx';
 import { packWeights } from './pack-weights';
 import { fp32Products, int8Products } from './products';
+import { fromFloat32 } from './safetensors-floats';
 import { buildVision } from './vision-graph';
 import { WeightsFile, type WeightRange } from './weights-file';
 
@@ -38,7 +39,7 @@ export async function writeGraphs(
 ): Promise<Manifest['hostTensors']> {
   const { config } = checkpoint;
   const shapes = tensorShapes(config);
-  const total = [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((n, d) => n * d, 1), 0);
+  const total = [...shapes.values()].reduce((sum, shape) => sum + elements(shape), 0);
   let done = 0;
   // packing a weight takes about as long as reading it
   const count: Count = (weight, values) => {
@@ -104,7 +105,7 @@ function appendRows(
 ): WeightRange {
   return weights.stream(append =>
     forRows(source, { names: [name], into: width, outs: [rows] }, values =>
-      append(dtype === 'BF16' ? upperHalves(values) : values),
+      append(fromFloat32(values, dtype)),
     ),
   );
 }
@@ -115,7 +116,7 @@ function checked(
   shapes: ReadonlyMap<string, readonly number[]>,
   progress: Count,
 ): WeightSource {
-  const size = (name: string) => shapeOf(shapes, name).reduce((n, d) => n * d, 1);
+  const size = (name: string) => elements(shapeOf(shapes, name));
   const count = (name: string, values: Float32Array, wanted: number) => {
     if (values.length !== wanted) {
       throw new OxygenError(

@@ -3,7 +3,7 @@ import { openCheckpoint, type Checkpoint } from '../builder/checkpoint';
 import { TOKENIZER_FILES, tokenizerOf } from '../builder/checkpoint-files';
 import { findNormStats } from '../builder/norm-stats-source';
 import { promptProfileOf } from '../model/prompt';
-import { tensorShapes } from '../model/tensors';
+import { elements, tensorShapes } from '../model/tensors';
 import { statsWidth } from '../policies/norm-stats';
 import { ok, warning, type Check, type Outcome } from './check';
 import { tokenizerCheck } from './files';
@@ -23,7 +23,7 @@ export const checkpointCheck = (dir: string): Check => ({
 
 function describe({ config, family, dtype, source }: Checkpoint): string {
   const shapes = tensorShapes(config);
-  const values = [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((n, d) => n * d, 1), 0);
+  const values = [...shapes.values()].reduce((sum, shape) => sum + elements(shape), 0);
   return (
     `${family}, ${source}: ${shapes.size} tensors, ${(values / 1e6).toFixed(1)} M parameters, ${dtype}, all with their ` +
     `shape; cameras ${config.cameraSlots.join(' ')}, prompt ${promptProfileOf(config)}`

@@ -2,8 +2,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { OxygenError } from '../core/errors';
+import { fromBfloat16 } from '../model/bfloat16';
 import type { Manifest } from '../model/manifest';
-import { EMBEDDING_NAMES } from '../model/tensors';
+import { elements, EMBEDDING_NAMES } from '../model/tensors';
 
 export class HostTensors {
   readonly #dir: string;
@@ -17,12 +18,7 @@ export class HostTensors {
 
   /** A whole tensor. */
   read(name: string): Float32Array {
-    const { shape } = this.#entry(name);
-    return this.#readFrom(
-      name,
-      0,
-      shape.reduce((n, d) => n * d, 1),
-    );
+    return this.#readFrom(name, 0, elements(this.#entry(name).shape));
   }
 
   /** Embedding rows × √width, [ids.length, width], as the model was trained. */
@@ -70,13 +66,6 @@ export class HostTensors {
         `${join(this.#dir, file)} ends inside ${name}; build the engine again`,
       );
     }
-    return stored instanceof Float32Array ? stored : widened(stored);
+    return stored instanceof Float32Array ? stored : fromBfloat16(stored);
   }
-}
-
-/** bfloat16 as float32. */
-function widened(halves: Uint16Array): Float32Array {
-  const bits = new Uint32Array(halves.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = (halves[i] as number) << 16;
-  return new Float32Array(bits.buffer);
 }

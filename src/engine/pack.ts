@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
+import { externalWeights } from '../model/onnx-weights';
 import type { PackedWeight, PackModel } from '../model/packed';
 
 const FILES = { model: 'pack.onnx', packedModel: 'packed.onnx', packedData: 'packed.weights' } as const;
@@ -30,19 +31,11 @@ export const packModel: PackModel = async (dir, model) => {
   return entry;
 };
 
-/** The value of the protobuf string pair `prepacked_0`: `key|offset;length;…|…`. */
-function prepackedEntry(model: Buffer): PackedWeight | null {
-  const name = Buffer.from('prepacked_0');
-  const at = model.indexOf(name);
-  if (at < 0) return null;
-  let start = at + name.length + 1; // the tag of the value
-  let length = 0;
-  for (let shift = 0; ; shift += 7) {
-    const byte = model[start++] ?? 0;
-    length |= (byte & 0x7f) << shift;
-    if (byte < 0x80) break;
-  }
-  const [key = '', ...places] = model.toString('latin1', start, start + length).split('|');
+/** ONNX Runtime notes it beside the weight as `prepacked_0`: `key|offset;length;…|…`. */
+function prepackedEntry(model: Uint8Array): PackedWeight | null {
+  const notes = externalWeights(model).flatMap(({ entries }) => entries.get('prepacked_0') ?? []);
+  if (notes[0] === undefined) return null;
+  const [key = '', ...places] = notes[0].split('|');
   const parts = places.filter(Boolean).map(place => {
     const [offset = NaN, bytes = NaN] = place.split(';').map(Number);
     return { file: FILES.packedData, offset, length: bytes };

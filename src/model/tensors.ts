@@ -19,6 +19,9 @@ export const UNUSED_TENSORS = [
   'state_proj.bias',
 ] as const;
 
+/** Values that a tensor of this shape holds. */
+export const elements = (shape: readonly number[]): number => shape.reduce((n, d) => n * d, 1);
+
 export type TensorShapes = ReadonlyMap<string, readonly number[]>;
 
 /** Every tensor that the builder reads, the tied table under its `lm_head` name. */

@@ -6,7 +6,7 @@ import type { ModelSessions } from '../engine/model-sessions';
 import { denoise, runPrefill } from '../engine/onnx-executor';
 import { generate, join, SPARE_POSITIONS } from './cases';
 import type { ComparedKind } from './golden';
-import { behindBest, distance, roundedLimit, tokenDistance } from './limits';
+import { distance, furthestBehind, roundedLimit, tokenDistance } from './limits';
 import type { Line } from './verify';
 
 const TEXT_TOKENS = 8;
@@ -80,17 +80,13 @@ async function outputs(sessions: ModelSessions, frame: number, fed: readonly num
 
 function tokensLine(wanted: readonly Outputs[], got: readonly Outputs[]): Line {
   const limit = roundedLimit('lang.tokens');
-  let [max, equal, all] = [0, 0, 0];
-  wanted.forEach(({ tokens, logits }, f) => {
-    const vocab = logits.length / (tokens.length + 1);
-    tokens.forEach((best, step) => {
-      const token = got[f]?.tokens[step] ?? NaN;
-      const behind = behindBest(logits.subarray(step * vocab, (step + 1) * vocab), best, token);
-      if (!(behind <= max)) max = behind;
-      all++;
-      if (token === best) equal++;
-    });
-  });
+  const pairs = wanted.map((want, f) => ({ ...want, got: got[f]?.tokens ?? [] }));
+  const behind = pairs.map(p =>
+    furthestBehind(p.logits, p.logits.length / (p.tokens.length + 1), p.tokens, p.got),
+  );
+  const max = Math.max(...behind);
+  const equal = pairs.flatMap(p => p.tokens.filter((token, step) => token === p.got[step])).length;
+  const all = pairs.flatMap(p => p.tokens).length;
   return {
     name: 'lang.tokens',
     file: MADE_UP,

@@ -114,6 +114,25 @@ export function distance(golden: ArrayLike<number>, computed: ArrayLike<number>)
   return { max, rms, cosine, spread: scale * n, error: differences };
 }
 
+/**
+ * How far below the best tokens the logits have others at most, in each row's standard deviations. `logits` [steps or
+ * more, vocab]; a token that is not there counts as NaN.
+ */
+export function furthestBehind(
+  logits: Float32Array | Float64Array,
+  vocab: number,
+  best: ArrayLike<number>,
+  tokens: ArrayLike<number>,
+): number {
+  let max = 0;
+  for (let step = 0; step < best.length; step++) {
+    const row = logits.subarray(step * vocab, (step + 1) * vocab);
+    const behind = behindBest(row, best[step] as number, tokens[step] ?? NaN);
+    if (!(behind <= max)) max = behind;
+  }
+  return max;
+}
+
 /** How far `token` is below `best` in a row of logits, in the row's standard deviations. */
 export function behindBest(logits: ArrayLike<number>, best: number, token: number): number {
   const n = logits.length;

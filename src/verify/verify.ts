@@ -4,9 +4,9 @@ import { checkBatched } from './batched';
 import { computeFrames, isRounded, type Computed } from './cases';
 import type { ComparedKind, GoldenFolder, GoldenTensor } from './golden';
 import {
-  behindBest,
   distance,
   exactLimit,
+  furthestBehind,
   roundedLimit,
   tokenDistance,
   type Distance,
@@ -106,13 +106,7 @@ function tokensBehind(
   if (!logits) return null;
   const values = golden.values(logits.file, logits.name);
   const vocab = golden.shape(logits.file, logits.name).at(-1) ?? 1;
-  let max = 0;
-  want.forEach((token, step) => {
-    const row = values.subarray(step * vocab, (step + 1) * vocab);
-    const behind = behindBest(row, token, got[step] as number);
-    if (!(behind <= max)) max = behind;
-  });
-  return tokenDistance(max);
+  return tokenDistance(furthestBehind(values, vocab, want, got));
 }
 
 interface Rows {

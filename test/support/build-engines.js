@@ -3,6 +3,7 @@ const { execFileSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
+const { writeFormulaCheckpoint } = require('../../scripts/formula-checkpoint.cjs');
 
 const ROOT = path.resolve(__dirname, '../..');
 const OUT = path.join(ROOT, 'test/.tmp/engines');
@@ -27,19 +28,9 @@ const ENGINES = {
 
 /** The bfloat16 copy of the golden checkpoint `tiny`. */
 function writeBf16Checkpoint(dir) {
-  const load = name => require(path.join(ROOT, 'dist', name));
-  const { randomCheckpoint } = load('builder/checkpoint.js');
-  const { SafetensorsWriter } = load('builder/safetensors-writer.js');
-  const { tensorShapes } = load('model/tensors.js');
-  fs.mkdirSync(dir);
-  for (const file of ['config.json', 'tokenizer.json', 'norm_stats.json'])
+  writeFormulaCheckpoint(dir, path.join(golden('tiny'), 'config.json'), 1006);
+  for (const file of ['tokenizer.json', 'norm_stats.json'])
     fs.copyFileSync(path.join(golden('tiny'), file), path.join(dir, file));
-  const checkpoint = randomCheckpoint(path.join(golden('tiny'), 'config.json'), 1006);
-  const shapes = [...tensorShapes(checkpoint.config)];
-  const stored = new Map(shapes.map(([name, shape]) => [name, { dtype: 'BF16', shape }]));
-  const writer = new SafetensorsWriter(path.join(dir, 'model.safetensors'), stored);
-  for (const [name] of shapes) writer.write(name, checkpoint.read(name));
-  writer.finish();
 }
 
 /** A hash of the compiled builder: other code, other engines. */
