@@ -2,6 +2,7 @@
 import { lastValueFrom, tap } from 'rxjs';
 import { fold } from './core/noise';
 import type { SchedulerEvent } from './core/scheduler-io';
+import type { Tunables } from './core/types';
 import { deploy } from './engine/deployment';
 import type { ModelSessions } from './engine/model-sessions';
 
@@ -40,6 +41,11 @@ export async function runWorkload(
   onFrame: (done: number, total: number) => void,
 ): Promise<WorkloadResult> {
   const { model } = sessions.manifest;
+  const tunables: Tunables = {
+    tokensPerFrame: { kind: 'fixed', steps: w.tokensPerFrame },
+    replanRateHz: 0,
+    standing: [],
+  };
   const { scheduler } = deploy(sessions, {
     attention: sessions.manifest.attention,
     denoiseSteps: model.denoiseSteps,
@@ -49,8 +55,10 @@ export async function runWorkload(
     maxQueue: 64,
     maxTokens: w.tokens,
     maxSeedTokens: 1,
-    tokensPerFrame: w.tokensPerFrame,
-    replanRateHz: 0,
+    mode: 'oxygen',
+    tunables,
+    executeMs: 0,
+    ageingMs: 0,
     stopIds: [],
   });
   const total = w.warmUpFrames + w.frames;
@@ -67,7 +75,7 @@ export async function runWorkload(
       scheduler.post({
         type: 'request',
         request: {
-          id: String(frame++), seedIds: [], maxTokens: w.tokens, temperature: 0, samplingSeed: 0, priority: 0,
+          id: String(frame++), seedIds: [], maxTokens: w.tokens, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0,
           deadlineMs: null, keepOnInstruction: true,
         }, // prettier-ignore
       });
@@ -84,7 +92,7 @@ export async function runWorkload(
     if (e.type === 'done' && e.reason !== 'length') failures.push(`request ${e.id} ended ${e.reason}`);
   };
   const finished = lastValueFrom(scheduler.events$.pipe(tap(onEvent)));
-  scheduler.post({ type: 'tunables', tokensPerFrame: w.tokensPerFrame, replanRateHz: 0 });
+  scheduler.post({ type: 'tunables', tunables });
   await finished;
   return summarise(measures.slice(w.warmUpFrames), failures);
 }

@@ -22,6 +22,8 @@ export const ERROR_CODES = {
   PROVIDER_MISSING: 'the execution provider is not available',
   RUN_FAILED: 'a model run failed',
   NON_FINITE: 'a model output holds NaN or infinity',
+  OUT_OF_MEMORY: 'a model run found no memory',
+  LANGUAGE_OFF: 'language is switched off after repeated lack of memory; a reset turns it on again',
   CACHE_FULL: 'no row of the KV cache is free',
   // tokenizer and prompt
   TOKENIZER_INVALID: 'the tokenizer file is missing or of an unsupported kind',

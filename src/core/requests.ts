@@ -5,7 +5,7 @@
 import { OxygenError } from './errors';
 import { KvCache, type Prefix } from './kv-cache';
 import { byUrgency } from './plan';
-import type { Candidates } from './ports';
+import type { Candidates, Clock } from './ports';
 import { sample } from './sampler';
 import type { SchedulerEvent, SchedulerOptions } from './scheduler-io';
 import type { EndReason, LanguageRequest } from './types';
@@ -15,6 +15,8 @@ export interface Active {
   readonly request: LanguageRequest;
   /** Of the frame whose prefix it started from. */
   readonly frameStampNs: bigint;
+  readonly queuedAtMs: number;
+  firstTokenMs: number | null;
   /** Tokens announced. */
   tokens: number;
   /** Announced but not yet fed. */
@@ -27,12 +29,20 @@ export class Requests {
   readonly #cache: KvCache;
   readonly #options: RequestOptions;
   readonly #announce: (event: SchedulerEvent) => void;
+  readonly #clock: Clock;
   readonly #active = new Map<string, Active>();
+  readonly #queuedAtMs = new Map<string, number>();
   #queue: LanguageRequest[] = [];
 
-  constructor(cache: KvCache, options: RequestOptions, announce: (event: SchedulerEvent) => void) {
+  constructor(
+    cache: KvCache,
+    options: RequestOptions,
+    clock: Clock,
+    announce: (event: SchedulerEvent) => void,
+  ) {
     this.#cache = cache;
     this.#options = options;
+    this.#clock = clock;
     this.#announce = announce;
   }
 
@@ -68,6 +78,7 @@ export class Requests {
       return this.#announceEnd(request.id, null, 'rejected', new OxygenError('REQUEST_NEVER_FITS', message));
     }
     this.#queue.push(request);
+    this.#queuedAtMs.set(request.id, this.#clock.now());
     if (this.#queue.length <= this.#options.maxQueue) return;
     // The least urgent one goes; among equals the newest.
     const least = [...this.#queue].sort(byUrgency).at(-1) as LanguageRequest;
@@ -82,7 +93,14 @@ export class Requests {
   start(request: LanguageRequest, prefix: Prefix): Active {
     this.#queue = this.#queue.filter(r => r !== request);
     this.#cache.attach(request.id, KvCache.need(prefix.length, request.seedIds.length, request.maxTokens));
-    const active: Active = { request, frameStampNs: prefix.stampNs, tokens: 0, last: -1 };
+    const active: Active = {
+      request,
+      frameStampNs: prefix.stampNs,
+      queuedAtMs: this.#queuedAtMs.get(request.id) ?? this.#clock.now(),
+      firstTokenMs: null,
+      tokens: 0,
+      last: -1,
+    };
     this.#active.set(request.id, active);
     return active;
   }
@@ -97,7 +115,10 @@ export class Requests {
     }
     const sequence = active.tokens++;
     active.last = tokenId;
-    this.#announce({ type: 'token', id: request.id, sequence, tokenId, frameStampNs: active.frameStampNs });
+    active.firstTokenMs ??= this.#clock.now() - active.queuedAtMs;
+    const margin = (next.logits[0] as number) - (next.logits[1] ?? -Infinity);
+    const { frameStampNs } = active;
+    this.#announce({ type: 'token', id: request.id, sequence, tokenId, margin, frameStampNs });
     if (active.tokens >= request.maxTokens) this.end(request.id, 'length');
     return true;
   }
@@ -116,7 +137,11 @@ export class Requests {
 
   #announceEnd(id: string, active: Active | null, reason: EndReason, error: OxygenError | null): void {
     const [sequence, frameStampNs] = active ? [active.tokens, active.frameStampNs] : [0, 0n];
-    this.#announce({ type: 'done', id, sequence, reason, frameStampNs, error });
+    const now = this.#clock.now();
+    const totalMs = now - (this.#queuedAtMs.get(id) ?? now);
+    this.#queuedAtMs.delete(id);
+    const firstTokenMs = active?.firstTokenMs ?? null;
+    this.#announce({ type: 'done', id, sequence, reason, frameStampNs, error, firstTokenMs, totalMs });
   }
 }
 

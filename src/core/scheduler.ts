@@ -25,7 +25,8 @@ import { planStep, type Budget, type FrameCredit, type PlanSnapshot } from './pl
 import type { Candidates, Clock, Executor } from './ports';
 import { finite, Requests, type Active } from './requests';
 import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from './scheduler-io';
-import type { Frame, LanguageRequest } from './types';
+import type { RunCosts } from './run-costs';
+import type { Frame, LanguageRequest, Tunables } from './types';
 
 export class Scheduler {
   readonly events$: Observable<SchedulerEvent>;
@@ -37,13 +38,13 @@ export class Scheduler {
   readonly #cache: KvCache;
   readonly #clock: Clock;
   readonly #requests: Requests;
-  #tunables: { tokensPerFrame: number; replanRateHz: number };
+  #tunables: Tunables;
   #epoch = 0;
   #credit: FrameCredit = 'none';
   #waiting: Frame | null = null;
   #owed: Frame | null = null;
   #lastPrefillMs: number | null = null;
-  #current: { frame: Frame; steps: number; tokens: number; batch: number } | null = null;
+  #current: { frame: Frame; steps: number; tokens: number; batch: number; rowSteps: number } | null = null;
   #steps: number | null = null;
   #closed = false;
 
@@ -51,14 +52,15 @@ export class Scheduler {
     executor: Executor,
     cache: KvCache,
     clock: Clock,
+    _costs: RunCosts,
     options: SchedulerOptions,
     timers?: SchedulerLike,
   ) {
     this.#executor = executor;
     this.#cache = cache;
     this.#clock = clock;
-    this.#requests = new Requests(cache, options, event => this.#events$.next(event));
-    this.#tunables = options;
+    this.#requests = new Requests(cache, options, clock, event => this.#events$.next(event));
+    this.#tunables = options.tunables;
     this.events$ = this.#events$.asObservable();
     const wake$ = this.#wakeAt$.pipe(
       switchMap(at => (at === null ? EMPTY : timer(Math.max(0, Math.ceil(at - clock.now())), timers))),
@@ -108,7 +110,9 @@ export class Scheduler {
   #advance(): Observable<unknown> {
     for (const input of this.#inbox.splice(0)) this.#apply(input);
     if (this.#closed) return EMPTY;
-    const budget: Budget = { nowMs: this.#clock.now(), ...this.#tunables };
+    const { tokensPerFrame, replanRateHz } = this.#tunables;
+    const steps = tokensPerFrame.kind === 'fixed' ? tokensPerFrame.steps : tokensPerFrame.minSteps;
+    const budget: Budget = { nowMs: this.#clock.now(), tokensPerFrame: steps, replanRateHz };
     const plan = planStep(this.snapshot(), budget);
     switch (plan.kind) {
       case 'expire':
@@ -157,7 +161,7 @@ export class Scheduler {
       case 'epoch':
         return this.#startEpoch(input.epoch, input.endAll);
       case 'tunables':
-        this.#tunables = { tokensPerFrame: input.tokensPerFrame, replanRateHz: input.replanRateHz };
+        this.#tunables = input.tunables;
         return;
     }
   }
@@ -183,7 +187,7 @@ export class Scheduler {
     this.#waiting = null;
     this.#lastPrefillMs = nowMs;
     this.#steps = 0;
-    this.#current = { frame, steps: 0, tokens: 0, batch: 0 };
+    this.#current = { frame, steps: 0, tokens: 0, batch: 0, rowSteps: 0 };
     return this.#run(
       this.#executor.prefill(frame),
       ({ kv, length, next }) => {
@@ -244,6 +248,7 @@ export class Scheduler {
         this.#steps = (this.#steps ?? 0) + 1;
         if (this.#current) {
           this.#current.steps += 1;
+          this.#current.rowSteps += rows.length;
           this.#current.batch = Math.max(this.#current.batch, rows.length);
         }
         rows.forEach((row, i) => {
@@ -285,7 +290,7 @@ export class Scheduler {
 
   #reportFrame(): void {
     if (!this.#current) return;
-    const { frame, steps, tokens, batch } = this.#current;
-    this.#events$.next({ type: 'frame-end', frame, decodeSteps: steps, tokens, batch });
+    const { frame, steps, tokens, batch, rowSteps } = this.#current;
+    this.#events$.next({ type: 'frame-end', frame, decodeSteps: steps, tokens, batch, rowSteps });
   }
 }

@@ -34,6 +34,16 @@ export interface Frame {
   readonly state?: Float64Array;
 }
 
+/** How the two tasks share the model. */
+export const MODES = ['isolated', 'shared', 'oxygen'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** k: decode steps between two frames. */
+export type TokensPerFrame =
+  | { readonly kind: 'fixed'; readonly steps: number }
+  /** As many as the playing chunk leaves time for, at least `minSteps`. */
+  | { readonly kind: 'auto'; readonly minSteps: number };
+
 /** One language generation asked for. */
 export interface LanguageRequest {
   readonly id: string;
@@ -42,6 +52,10 @@ export interface LanguageRequest {
   readonly maxTokens: number;
   /** 0 is greedy. */
   readonly temperature: number;
+  /** Draw among this many best candidates; 0: all. */
+  readonly topK: number;
+  /** Draw among the best candidates that together have this probability; 1: all. */
+  readonly topP: number;
   /** Seed of the sampling stream; unused when greedy. */
   readonly samplingSeed: number;
   /** Higher goes first. */
@@ -52,6 +66,26 @@ export interface LanguageRequest {
   readonly keepOnInstruction: boolean;
 }
 
+/**
+ * A request that the scheduler asks itself, again and again, of the newest frame. Its requests are called `name/0`,
+ * `name/1`, … The rest is as in LanguageRequest.
+ */
+export interface StandingRequest extends Omit<LanguageRequest, 'id' | 'deadlineMs'> {
+  readonly name: string;
+  /** `ended`: when the last one has ended; `frames`: every so many frames, if the last one has ended. */
+  readonly every: { readonly kind: 'ended' } | { readonly kind: 'frames'; readonly frames: number };
+  /** Milliseconds from the asking; null is none. */
+  readonly deadlineInMs: number | null;
+}
+
+/** What may change between two runs. */
+export interface Tunables {
+  readonly tokensPerFrame: TokensPerFrame;
+  /** Cap of the replan rate; 0 is no cap. */
+  readonly replanRateHz: number;
+  readonly standing: readonly StandingRequest[];
+}
+
 /** Why a request ended; announced exactly once. */
 export const END_REASONS = [
   'end', // stop id
@@ -59,6 +93,7 @@ export const END_REASONS = [
   'deadline',
   'cancelled',
   'superseded', // instruction change, reset or clock jump
+  'out_of_memory', // a decode step found none, and this was the youngest request
   'failed', // a run failed or the engine process died
   'rejected', // malformed, or can never fit
   'dropped', // pushed out of a full queue

@@ -1,8 +1,10 @@
 /** One loaded engine with its cache and scheduler: what the engine process, the bench and the replay host. */
 import { OxygenError } from '../core/errors';
 import { KvCache } from '../core/kv-cache';
+import { RunCosts, type CostTable } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
-import type { Frame } from '../core/types';
+import type { Frame, Mode, Tunables } from '../core/types';
+import type { StageCosts } from '../model/manifest';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 import { firstOf, OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
 
@@ -13,8 +15,12 @@ export interface DeploymentOptions extends ExecutorOptions {
   readonly maxQueue: number;
   readonly maxTokens: number;
   readonly maxSeedTokens: number;
-  readonly tokensPerFrame: number;
-  readonly replanRateHz: number;
+  readonly mode: Mode;
+  readonly tunables: Tunables;
+  /** Time that the executed part of a chunk plays, for `auto`. */
+  readonly executeMs: number;
+  /** Waiting time worth one step of priority; 0: none. */
+  readonly ageingMs: number;
   /** Empty: texts end by length only. */
   readonly stopIds: readonly number[];
 }
@@ -42,11 +48,17 @@ export function deploy(
   }
   const { layers, headDim } = model.language;
   const cache = new KvCache({ layers, headDim, maxRequests: o.maxRequests, capacity });
-  const scheduler = new Scheduler(new OnnxExecutor(sessions, o, monitor), cache, performance, {
-    ...o,
-    maxPrefixLength,
-  });
+  const costs = new RunCosts(costTable(sessions.manifest.costs, o.denoiseSteps));
+  const executor = new OnnxExecutor(sessions, o, costs, monitor);
+  const scheduler = new Scheduler(executor, cache, performance, costs, { ...o, maxPrefixLength });
   return { cache, scheduler };
+}
+
+/** engine.json's costs for a number of Euler steps; null when they were not measured. */
+function costTable(costs: StageCosts | null, denoiseSteps: number): CostTable | null {
+  if (!costs) return null;
+  const { vision, prefill, seed, decode, denoiseStep } = costs;
+  return { vision, prefill, denoise: denoiseStep * denoiseSteps, seed, decode };
 }
 
 /**

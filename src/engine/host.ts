@@ -15,7 +15,6 @@ import type {
   RunKind,
   ToEngine,
 } from './protocol';
-import { RunCosts } from './run-costs';
 import { warmUp } from './warm-up';
 
 /** Loading may take this long before the node thinks it hangs. */
@@ -34,7 +33,6 @@ export class EngineHost {
   readonly #outbox: FromEngine[] = [];
   readonly #texts = new Map<string, TextStream>();
   readonly #stageMs: Partial<Record<RunKind, number>> = {};
-  #costs = new RunCosts(null, 0);
   #running: Running | null = null;
   #epoch = 0;
   readonly #heartbeat = setInterval(() => this.#send({ type: 'alive' }), ALIVE_EVERY_MS);
@@ -76,7 +74,7 @@ export class EngineHost {
       case 'epoch':
         return scheduler.post(message);
       case 'tunables':
-        return scheduler.post({ type: 'tunables', ...message.tunables });
+        return scheduler.post({ type: 'tunables', tunables: { ...message.tunables, standing: [] } });
       case 'stop':
         return scheduler.close();
     }
@@ -99,12 +97,11 @@ export class EngineHost {
     const start = performance.now();
     this.#send({ type: 'begin', run: 'load', expectedMs: LOAD_EXPECTED_MS });
     const monitor = {
-      begin: (run: RunKind) => this.#send({ type: 'begin', run, expectedMs: this.#costs.expected(run) }),
+      begin: (run: RunKind, expectedMs: number) => this.#send({ type: 'begin', run, expectedMs }),
       end: (run: RunKind, ms: number) => this.#onRunEnd(run, ms),
     };
     const sessions = await ModelSessions.load(options.engineDir, options.threads);
     try {
-      this.#costs = new RunCosts(sessions.manifest.costs, options.denoiseSteps);
       const io = new PolicyIo(
         options.engineDir,
         sessions.manifest,
@@ -117,7 +114,7 @@ export class EngineHost {
         sessions,
         {
           ...options,
-          ...options.tunables,
+          tunables: { ...options.tunables, standing: [] },
           attention: options.attention === 'engine' ? sessions.manifest.attention : options.attention,
           cameras: options.cameras.length,
           stopIds: [sessions.manifest.special.end],
@@ -135,7 +132,6 @@ export class EngineHost {
   }
 
   #onRunEnd(run: RunKind, ms: number): void {
-    this.#costs.measured(run, ms);
     this.#stageMs[run] = (this.#stageMs[run] ?? 0) + ms;
     this.#send({ type: 'end', run, ms });
   }
@@ -159,7 +155,7 @@ export class EngineHost {
       }
       const seedIds = io.seedIds(r.text, options.maxSeedTokens);
       const deadlineMs = r.deadlineInMs === null ? null : performance.now() + r.deadlineInMs;
-      scheduler.post({ type: 'request', request: { ...r, seedIds, deadlineMs } });
+      scheduler.post({ type: 'request', request: { ...r, seedIds, deadlineMs, topK: 0, topP: 1 } });
     } catch (error) {
       const { code, message } = toOxygenError(error, 'REQUEST_INVALID');
       this.#send({
@@ -193,6 +189,7 @@ export class EngineHost {
         return this.#send({ ...e, text, error });
       }
       case 'drop':
+      case 'language-off':
         return this.#drop(e.error);
       case 'frame-end': {
         const used = cache.snapshot().rows.reduce((n, r) => n + r.length, cache.prefix?.length ?? 0);

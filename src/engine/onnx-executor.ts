@@ -3,9 +3,9 @@ import { defer, from, type Observable } from 'rxjs';
 import { OxygenError } from '../core/errors';
 import { frameNoise } from '../core/noise';
 import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core/ports';
+import type { CostKind, RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { LanguageResult, ModelSessions } from './model-sessions';
-import type { RunKind } from './protocol';
 
 export interface ExecutorOptions {
   readonly attention: 'bidirectional' | 'causal';
@@ -14,20 +14,30 @@ export interface ExecutorOptions {
   readonly seed: bigint;
 }
 
+/** A run of a graph, or of all Euler steps. */
+export type ExecutorRun = Exclude<CostKind, 'ask'>;
+
 /** Told of every run before and after; the engine process reports it to the node's watchdog. */
 export interface RunMonitor {
-  begin(run: RunKind): void;
-  end(run: RunKind, ms: number): void;
+  begin(run: ExecutorRun, expectedMs: number): void;
+  end(run: ExecutorRun, ms: number): void;
 }
 
 export class OnnxExecutor implements Executor {
   readonly #sessions: ModelSessions;
   readonly #options: ExecutorOptions;
+  readonly #costs: RunCosts;
   readonly #monitor: RunMonitor | null;
 
-  constructor(sessions: ModelSessions, options: ExecutorOptions, monitor: RunMonitor | null = null) {
+  constructor(
+    sessions: ModelSessions,
+    options: ExecutorOptions,
+    costs: RunCosts,
+    monitor: RunMonitor | null = null,
+  ) {
     this.#sessions = sessions;
     this.#options = options;
+    this.#costs = costs;
     this.#monitor = monitor;
     sessions.modulations(options.denoiseSteps);
   }
@@ -54,7 +64,7 @@ export class OnnxExecutor implements Executor {
     lengths: readonly number[],
     past: KvView,
   ): Observable<{ kv: NewKv; next: readonly Candidates[] }> {
-    return this.#watched('decode', () => runDecode(this.#sessions, tokens, lengths, past));
+    return this.#watched('decode', () => runDecode(this.#sessions, tokens, lengths, past), tokens.length);
   }
 
   async #prefill(frame: Frame): Promise<PrefillResult> {
@@ -67,15 +77,17 @@ export class OnnxExecutor implements Executor {
     return { kv, length, next: firstOf(next) };
   }
 
-  #watched<T>(kind: RunKind, run: () => Promise<T>): Observable<T> {
-    return defer(() => from(this.#watch(kind, run)));
+  #watched<T>(kind: ExecutorRun, run: () => Promise<T>, batch = 1): Observable<T> {
+    return defer(() => from(this.#watch(kind, run, batch)));
   }
 
-  async #watch<T>(kind: RunKind, run: () => Promise<T>): Promise<T> {
-    this.#monitor?.begin(kind);
+  async #watch<T>(kind: ExecutorRun, run: () => Promise<T>, batch = 1): Promise<T> {
+    this.#monitor?.begin(kind, this.#costs.expected(kind, batch));
     const start = performance.now();
     try {
-      return await run();
+      const result = await run();
+      this.#costs.measured(kind, performance.now() - start, batch);
+      return result;
     } finally {
       this.#monitor?.end(kind, performance.now() - start);
     }

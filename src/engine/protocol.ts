@@ -2,7 +2,14 @@
  * Messages between the ROS process and the engine process (`child_process.fork`, serialization 'advanced').
  * The engine sends them in batches, FromEngine[]; the node one by one.
  */
-import type { ActionChunk, EndReason, Observation } from '../core/types';
+import type {
+  ActionChunk,
+  EndReason,
+  Mode,
+  Observation,
+  StandingRequest,
+  TokensPerFrame,
+} from '../core/types';
 import type { ErrorCode } from '../core/errors';
 import type { LongPrompt } from '../model/prompt-ids';
 import type { RobotTransforms } from '../core/robot';
@@ -22,12 +29,17 @@ export interface LanguageRequestInput {
   readonly keepOnInstruction: boolean;
 }
 
+/** A standing request as configured; the engine process tokenises `text`. */
+export interface StandingInput extends Omit<StandingRequest, 'seedIds'> {
+  readonly text: string;
+}
+
 /** What can change while the engine runs. */
 export interface EngineTunables {
-  /** k: decode steps per frame. */
-  readonly tokensPerFrame: number;
+  readonly tokensPerFrame: TokensPerFrame;
   /** Cap of the replan rate; 0 is no cap. */
   readonly replanRateHz: number;
+  readonly standing: readonly StandingInput[];
 }
 
 export interface EngineOptions {
@@ -52,6 +64,11 @@ export interface EngineOptions {
   readonly longPrompt: LongPrompt;
   /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */
   readonly noiseFile: string | null;
+  readonly mode: Mode;
+  /** Time that the executed part of a chunk plays, for `auto`. */
+  readonly executeMs: number;
+  /** Waiting time worth one step of priority; 0: none. */
+  readonly ageingMs: number;
   readonly tunables: EngineTunables;
 }
 

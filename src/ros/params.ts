@@ -216,6 +216,9 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
       attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
       longPrompt: string('on_long_prompt') as LongPrompt,
       noiseFile: string('noise_file') === '' ? null : string('noise_file'),
+      mode: 'oxygen',
+      executeMs: 0,
+      ageingMs: 5000,
       tunables,
     },
   };
@@ -223,8 +226,9 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
 
 /** The part that may change while the node runs. */
 export const engineTunables = (values: ReadonlyMap<string, ParameterValue>): EngineTunables => ({
-  tokensPerFrame: Number(values.get('tokens_per_frame')),
+  tokensPerFrame: { kind: 'fixed', steps: Number(values.get('tokens_per_frame')) },
   replanRateHz: Number(values.get('replan_rate_hz')),
+  standing: [],
 });
 
 /** The README's table of parameters. */

@@ -1,9 +1,10 @@
 /** The golden schedule of joining requests through the real scheduler: cross-frame batches must equal solo runs. */
 import { lastValueFrom, tap, toArray } from 'rxjs';
 import { KvCache } from '../core/kv-cache';
+import { RunCosts } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
 import type { SchedulerEvent } from '../core/scheduler-io';
-import type { LanguageRequest } from '../core/types';
+import type { LanguageRequest, Tunables } from '../core/types';
 import type { ModelSessions } from '../engine/model-sessions';
 import { OnnxExecutor } from '../engine/onnx-executor';
 import { goldenFrame, SPARE_POSITIONS, type Computed } from './cases';
@@ -106,16 +107,24 @@ async function generate(
 ): Promise<Map<string, number[]>> {
   const { model } = sessions.manifest;
   const maxPrefixLength = sessions.imageTokens * model.cameraSlots.length + model.maxPromptTokens;
-  const executor = new OnnxExecutor(sessions, {
-    attention: 'causal',
-    denoiseSteps: model.denoiseSteps,
-    seed: 0n,
-  });
+  const costs = new RunCosts(null);
+  const executor = new OnnxExecutor(
+    sessions,
+    { attention: 'causal', denoiseSteps: model.denoiseSteps, seed: 0n },
+    costs,
+  );
   const { layers, headDim } = model.language;
   const capacity = maxPrefixLength + SPARE_POSITIONS;
   const cache = new KvCache({ layers, headDim, maxRequests: joins.length, capacity });
-  const options = { tokensPerFrame: 1, replanRateHz: 0, maxQueue: joins.length, maxPrefixLength, stopIds };
-  const scheduler = new Scheduler(executor, cache, performance, options);
+  const scheduler = new Scheduler(executor, cache, performance, costs, {
+    mode: 'oxygen',
+    tunables: tunables(1),
+    maxQueue: joins.length,
+    maxPrefixLength,
+    stopIds,
+    executeMs: 0,
+    ageingMs: 0,
+  });
   const noise = golden.floats('goldens_jax.safetensors', 'noise');
   const rest = [...joins];
   let open = joins.filter(j => j.id !== null).length;
@@ -123,7 +132,7 @@ async function generate(
     const join = rest.shift();
     if (!join) return scheduler.post({ type: 'no-frame' });
     const frame = goldenFrame(sessions, golden, 'full', join.prompt);
-    scheduler.post({ type: 'tunables', tokensPerFrame: join.k, replanRateHz: 0 });
+    scheduler.post({ type: 'tunables', tunables: tunables(join.k) });
     scheduler.post({
       type: 'frame',
       frame: { ...frame, id: joins.indexOf(join), stampNs: 0n, epoch: 0, noise },
@@ -138,7 +147,7 @@ async function generate(
     if (e.type === 'drop') throw e.error;
   };
   const events = lastValueFrom(scheduler.events$.pipe(tap(onEvent), toArray()));
-  scheduler.post({ type: 'tunables', tokensPerFrame: 1, replanRateHz: 0 });
+  scheduler.post({ type: 'tunables', tunables: tunables(1) });
   const tokens = new Map<string, number[]>();
   for (const e of await events) {
     if (e.type === 'token') tokens.set(e.id, [...(tokens.get(e.id) ?? []), e.tokenId]);
@@ -146,6 +155,12 @@ async function generate(
   return tokens;
 }
 
+const tunables = (steps: number): Tunables => ({
+  tokensPerFrame: { kind: 'fixed', steps },
+  replanRateHz: 0,
+  standing: [],
+});
+
 const request = (id: string, maxTokens: number): LanguageRequest => ({
-  id, seedIds: [], maxTokens, temperature: 0, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: true,
+  id, seedIds: [], maxTokens, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: true,
 }); // prettier-ignore

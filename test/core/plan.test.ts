@@ -3,7 +3,7 @@ import type { Frame, LanguageRequest } from '../../src/core/types';
 
 const frame: Frame = { id: 1, stampNs: 1n, epoch: 0, cameras: [], images: new Uint8Array(), promptIds: [2] };
 const request = (id: string, more: Partial<LanguageRequest> = {}): LanguageRequest => ({
-  id, seedIds: [], maxTokens: 8, temperature: 0, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: false, ...more,
+  id, seedIds: [], maxTokens: 8, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: false, ...more,
 }); // prettier-ignore
 const base: PlanSnapshot = {
   credit: 'none', waiting: null, owed: null, steps: 0, lastPrefillMs: 0, active: [], queue: [], maxRequests: 2, hasPrefix: true,

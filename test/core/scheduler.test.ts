@@ -3,22 +3,30 @@ import fc from 'fast-check';
 import { VirtualTimeScheduler } from 'rxjs';
 import { checkInvariants } from '../../src/core/invariants';
 import { KvCache } from '../../src/core/kv-cache';
+import { RunCosts } from '../../src/core/run-costs';
 import { Scheduler } from '../../src/core/scheduler';
 import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
-import type { Frame, LanguageRequest } from '../../src/core/types';
+import type { Frame, LanguageRequest, Tunables } from '../../src/core/types';
 import { FakeExecutor, SHAPE, soloTokens, type Costs } from './fake-executor';
 
 const COSTS: Costs = { prefill: 200, denoise: 50, seed: 5, decode: 10 };
+const tunables = (steps: number, replanRateHz = 0): Tunables => ({
+  tokensPerFrame: { kind: 'fixed', steps },
+  replanRateHz,
+  standing: [],
+});
 const OPTIONS: SchedulerOptions = {
-  tokensPerFrame: 5,
-  replanRateHz: 0,
+  mode: 'oxygen',
+  tunables: tunables(5),
   maxQueue: 8,
   maxPrefixLength: 8,
   stopIds: [],
+  executeMs: 0,
+  ageingMs: 0,
 };
 
 const request = (id: string, more: Partial<LanguageRequest> = {}): LanguageRequest => ({
-  id, seedIds: [], maxTokens: 8, temperature: 0, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: false, ...more,
+  id, seedIds: [], maxTokens: 8, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: false, ...more,
 }); // prettier-ignore
 
 type Timed<T> = T & { readonly atMs: number };
@@ -46,6 +54,7 @@ class Bench {
       this.executor,
       this.cache,
       this.time,
+      new RunCosts(null),
       { ...OPTIONS, ...options },
       this.time,
     );
@@ -90,7 +99,7 @@ class Bench {
   }
 
   run(untilMs: number): this {
-    this.at(0, () => this.post({ type: 'tunables', tokensPerFrame: 5, replanRateHz: 0 }));
+    this.at(0, () => this.post({ type: 'tunables', tunables: tunables(5) }));
     this.time.maxFrames = untilMs;
     this.time.flush();
     return this;
@@ -143,7 +152,7 @@ it('goes on talking alone while no frame comes, and the frame that comes is star
 
 it('caps the replan rate without slowing language', () => {
   const b = new Bench({}, { prefill: 20, denoise: 10 });
-  b.at(1, () => b.post({ type: 'tunables', tokensPerFrame: 5, replanRateHz: 2 }));
+  b.at(1, () => b.post({ type: 'tunables', tunables: tunables(5, 2) }));
   b.at(0, () => b.post({ type: 'request', request: request('r', { maxTokens: 30 }) }));
   b.run(1600);
   const chunks = b.of('chunk').map(c => c.atMs);
@@ -341,7 +350,7 @@ it('gives every request its own tokens, gapless and announced once, in any mix o
               b.epoch++;
               b.post({ type: 'epoch', epoch: b.epoch, endAll: a.all });
             } else {
-              b.post({ type: 'tunables', tokensPerFrame: a.k, replanRateHz: 0 });
+              b.post({ type: 'tunables', tunables: tunables(a.k) });
             }
           }),
         );

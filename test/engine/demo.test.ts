@@ -46,7 +46,8 @@ describe.each([
     const requests = Object.entries(f.texts);
     const { scheduler } = deploy(sessions, {
     attention: 'bidirectional', denoiseSteps: sessions.manifest.model.denoiseSteps, seed: 0n, cameras: 1, maxRequests: requests.length,
-    maxQueue: 8, maxTokens: 24, maxSeedTokens: 16, tokensPerFrame: 24, replanRateHz: 0, stopIds: [sessions.manifest.special.end],
+    maxQueue: 8, maxTokens: 24, maxSeedTokens: 16, mode: 'oxygen', executeMs: 0, ageingMs: 0,
+    tunables: { tokensPerFrame: { kind: 'fixed', steps: 24 }, replanRateHz: 0, standing: [] }, stopIds: [sessions.manifest.special.end],
   }); // prettier-ignore
     const frame = io.frame(
       {
@@ -75,7 +76,7 @@ describe.each([
     const finished = lastValueFrom(scheduler.events$);
     scheduler.post({ type: 'frame', frame });
     for (const [name, { seed }] of requests) {
-    const request = { id: name, seedIds: io.seedIds(seed, 16), maxTokens: 24, temperature: 0, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: true };
+    const request = { id: name, seedIds: io.seedIds(seed, 16), maxTokens: 24, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: true };
     scheduler.post({ type: 'request', request });
   } // prettier-ignore
     await finished;
