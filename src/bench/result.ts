@@ -142,6 +142,8 @@ export interface Roofline {
   /** Vision left out. */
   readonly prefill: {
     readonly gflop: number;
+    /** Read and written at least: weights once, new keys and values. */
+    readonly mb: number;
     readonly ms: number;
     readonly gflops: number;
     /** Of `gemm_gflops`, 0 to 1. */
@@ -153,6 +155,7 @@ export interface Roofline {
   };
   /** One row. */
   readonly decode: {
+    readonly gflop: number;
     /** Weights and KV read per step. */
     readonly mb: number;
     readonly ms: number;
