@@ -86,7 +86,9 @@ async function serve(
   const raw = checkStatistics(parameters.engine, manifest.normalization, parameters.rawUnits);
   if (raw !== null) log.warn(raw);
   const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
-  const options = { ...parameters.engineOptions, cameras, robot: robotTransforms(robot) };
+  const { trainHz, executeSteps } = robot.rates;
+  const executeMs = (1000 * (executeSteps ?? model.horizon)) / trainHz;
+  const options = { ...parameters.engineOptions, cameras, executeMs, robot: robotTransforms(robot) };
   const engine = createEngineClient(options, line => log.info(line));
   const preprocessing = new Preprocessor();
   const oxygen = new OxygenNode({ rcl, node, robot, parameters, engine, preprocessing, drops, log, nowMs });

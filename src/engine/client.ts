@@ -11,8 +11,18 @@ export type EngineEvent =
   | { readonly type: 'up'; readonly info: EngineInfo }
   | { readonly type: 'down'; readonly reason: string; readonly willRestart: boolean };
 
+/** A request that was sent, or that the engine asks itself and that has spoken. */
+interface OpenRequest {
+  /** Next sequence number. */
+  readonly sequence: number;
+  readonly frameStampNs: bigint;
+  /** When it was sent, or first heard. */
+  readonly sinceMs: number;
+  readonly firstTokenMs: number | null;
+}
+
 export interface EngineClient {
-  /** Every request that was sent gets exactly one `done`, also when the process dies. */
+  /** Every request that was sent or has spoken gets exactly one `done`, also when the process dies. */
   readonly events$: Observable<EngineEvent>;
   readonly restarts: number;
   readonly pid: number | undefined;
@@ -40,13 +50,14 @@ class ForkedEngine implements EngineClient {
   readonly #events$ = new Subject<EngineEvent>();
   readonly events$ = this.#events$.asObservable();
   readonly #log: (line: string) => void;
-  /** Open requests: next sequence number and frame stamp. */
-  readonly #open = new Map<string, { sequence: number; frameStampNs: bigint }>();
+  readonly #open = new Map<string, OpenRequest>();
   readonly #watchdog = new Watchdog(
     () => performance.now(),
     reason => this.#kill(reason),
   );
   #options: EngineOptions;
+  /** What the present process was started with. */
+  #configured: EngineOptions;
   #child: ChildProcess | null = null;
   #ready = false;
   #epoch: ToEngine | null = null;
@@ -60,7 +71,7 @@ class ForkedEngine implements EngineClient {
   #first: { resolve: (info: EngineInfo) => void; reject: (error: OxygenError) => void } | null = null;
 
   constructor(options: EngineOptions, log: (line: string) => void) {
-    this.#options = options;
+    this.#options = this.#configured = options;
     this.#log = log;
   }
 
@@ -84,7 +95,7 @@ class ForkedEngine implements EngineClient {
     if (message.type === 'tunables') this.#options = { ...this.#options, tunables: message.tunables };
     if (message.type === 'epoch') this.#epoch = message;
     if (!this.#ready || !this.#child?.connected) return false;
-    if (message.type === 'request') this.#open.set(message.request.id, { sequence: 0, frameStampNs: 0n });
+    if (message.type === 'request') this.#open.set(message.request.id, unheard());
     this.#child.send(message);
     return true;
   }
@@ -115,8 +126,16 @@ class ForkedEngine implements EngineClient {
     child.on('message', messages => (messages as FromEngine[]).forEach(m => this.#onMessage(m)));
     child.on('exit', (code, signal) => this.#onExit(code, signal));
     child.on('error', error => this.#log(`engine process: ${error.message}`));
-    child.send({ type: 'configure', options: this.#options } satisfies ToEngine);
+    this.#configured = this.#options;
+    child.send({ type: 'configure', options: this.#configured } satisfies ToEngine);
     this.#watchdog.start();
+  }
+
+  /** What was said while the process was loading. */
+  #catchUp(): void {
+    const { tunables } = this.#options;
+    if (this.#epoch) this.#child?.send(this.#epoch);
+    if (tunables !== this.#configured.tunables) this.#child?.send({ type: 'tunables', tunables });
   }
 
   #onMessage(message: FromEngine): void {
@@ -124,7 +143,7 @@ class ForkedEngine implements EngineClient {
     switch (message.type) {
       case 'ready':
         this.#ready = true;
-        if (this.#epoch) this.#child?.send(this.#epoch);
+        this.#catchUp();
         this.#first?.resolve(message.info);
         this.#first = null;
         this.#events$.next({ type: 'up', info: message.info });
@@ -133,7 +152,7 @@ class ForkedEngine implements EngineClient {
         this.#fatal = message;
         break;
       case 'token':
-        this.#open.set(message.id, { sequence: message.sequence + 1, frameStampNs: message.frameStampNs });
+        this.#open.set(message.id, heard(message, this.#open.get(message.id) ?? unheard()));
         break;
       case 'done':
         this.#open.delete(message.id);
@@ -181,8 +200,9 @@ class ForkedEngine implements EngineClient {
     const open = [...this.#open];
     this.#open.clear();
     const error = { code: 'ENGINE_DOWN', message: reason } as const;
-    for (const [id, { sequence, frameStampNs }] of open) {
-      this.#events$.next({ type: 'done', id, sequence, reason: 'failed', text: '', frameStampNs, error });
+    for (const [id, { sinceMs, ...rest }] of open) {
+      const totalMs = performance.now() - sinceMs;
+      this.#events$.next({ type: 'done', id, reason: 'failed', text: '', error, totalMs, ...rest });
     }
   }
 
@@ -191,3 +211,17 @@ class ForkedEngine implements EngineClient {
     this.#child?.kill('SIGKILL');
   }
 }
+
+const unheard = (): OpenRequest => ({
+  sequence: 0,
+  frameStampNs: 0n,
+  sinceMs: performance.now(),
+  firstTokenMs: null,
+});
+
+const heard = (token: Extract<FromEngine, { type: 'token' }>, open: OpenRequest): OpenRequest => ({
+  sequence: token.sequence + 1,
+  frameStampNs: token.frameStampNs,
+  sinceMs: open.sinceMs,
+  firstTokenMs: open.firstTokenMs ?? performance.now() - open.sinceMs,
+});

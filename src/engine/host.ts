@@ -1,15 +1,17 @@
 /** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `post` function. */
-import { readFileSync } from 'node:fs';
-import { describeError, OxygenError, toOxygenError } from '../core/errors';
+import { toOxygenError } from '../core/errors';
 import type { SchedulerEvent } from '../core/scheduler-io';
-import type { Observation } from '../core/types';
+import type { Observation, Tunables } from '../core/types';
 import { TextStream } from '../model/tokenizer';
 import { deploy, type Deployment } from './deployment';
+import { languageRequest, standingRequests } from './language-io';
 import { ModelSessions } from './model-sessions';
+import { readNoise } from './noise-file';
 import { PolicyIo } from './policy-io';
 import type {
   EngineInfo,
   EngineOptions,
+  EngineTunables,
   FromEngine,
   LanguageRequestInput,
   RunKind,
@@ -74,7 +76,7 @@ export class EngineHost {
       case 'epoch':
         return scheduler.post(message);
       case 'tunables':
-        return scheduler.post({ type: 'tunables', tunables: { ...message.tunables, standing: [] } });
+        return scheduler.post({ type: 'tunables', tunables: this.#tunables(running, message.tunables) });
       case 'stop':
         return scheduler.close();
     }
@@ -114,14 +116,14 @@ export class EngineHost {
         sessions,
         {
           ...options,
-          tunables: { ...options.tunables, standing: [] },
+          tunables: this.#tunables({ io, options }, options.tunables),
           attention: options.attention === 'engine' ? sessions.manifest.attention : options.attention,
           cameras: options.cameras.length,
           stopIds: [sessions.manifest.special.end],
         },
         monitor,
       );
-      const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions);
+      const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions.manifest.model);
       await warmUp(sessions, options.cameras.length, options.maxRequests);
       this.#send({ type: 'end', run: 'load', ms: performance.now() - start });
       return { ...deployment, sessions, io, options, noise };
@@ -145,27 +147,28 @@ export class EngineHost {
     }
   }
 
-  #onRequest({ io, scheduler, options }: Running, r: LanguageRequestInput): void {
+  /** A standing request that cannot be is a drop; the others are asked. */
+  #tunables({ io, options }: Pick<Running, 'io' | 'options'>, tunables: EngineTunables): Tunables {
+    const standing = standingRequests(tunables.standing, io, options, error => this.#drop(error));
+    return { ...tunables, standing };
+  }
+
+  #onRequest({ io, scheduler, options }: Running, input: LanguageRequestInput): void {
     try {
-      if (r.maxTokens < 1 || r.maxTokens > options.maxTokens) {
-        throw new OxygenError(
-          'REQUEST_INVALID',
-          `max_tokens is ${r.maxTokens}; allowed are 1 to ${options.maxTokens}`,
-        );
-      }
-      const seedIds = io.seedIds(r.text, options.maxSeedTokens);
-      const deadlineMs = r.deadlineInMs === null ? null : performance.now() + r.deadlineInMs;
-      scheduler.post({ type: 'request', request: { ...r, seedIds, deadlineMs, topK: 0, topP: 1 } });
+      const request = languageRequest(input, io, options, performance.now());
+      scheduler.post({ type: 'request', request });
     } catch (error) {
       const { code, message } = toOxygenError(error, 'REQUEST_INVALID');
       this.#send({
         type: 'done',
-        id: r.id,
+        id: input.id,
         sequence: 0,
         reason: 'rejected',
         text: '',
         frameStampNs: 0n,
         error: { code, message },
+        firstTokenMs: null,
+        totalMs: 0,
       });
     }
   }
@@ -180,7 +183,8 @@ export class EngineHost {
       case 'token': {
         const stream = this.#texts.get(e.id) ?? new TextStream(io.tokenizer);
         this.#texts.set(e.id, stream);
-        return this.#send({ ...e, text: stream.push(e.tokenId) });
+        const { type, id, sequence, tokenId, frameStampNs } = e;
+        return this.#send({ type, id, sequence, tokenId, text: stream.push(tokenId), frameStampNs });
       }
       case 'done': {
         const text = this.#texts.get(e.id)?.end() ?? '';
@@ -189,8 +193,9 @@ export class EngineHost {
         return this.#send({ ...e, text, error });
       }
       case 'drop':
-      case 'language-off':
         return this.#drop(e.error);
+      case 'language-off':
+        return this.#send({ type: 'language-off', code: e.error.code, message: e.error.message });
       case 'frame-end': {
         const used = cache.snapshot().rows.reduce((n, r) => n + r.length, cache.prefix?.length ?? 0);
         const positions = (cache.shape.maxRequests + 1) * cache.shape.capacity;
@@ -234,22 +239,4 @@ export class EngineHost {
       maxRequests: options.maxRequests,
     };
   }
-}
-
-/** Raw float32 [H·A]. */
-function readNoise(path: string, sessions: ModelSessions): Float32Array {
-  const { horizon, actionDim } = sessions.manifest.model;
-  let bytes: Uint8Array;
-  try {
-    bytes = readFileSync(path);
-  } catch (error) {
-    throw new OxygenError('CONFIG_INVALID', `noise_file ${path}: ${describeError(error)}`);
-  }
-  if (bytes.byteLength !== 4 * horizon * actionDim) {
-    throw new OxygenError(
-      'CONFIG_INVALID',
-      `noise_file ${path} has ${bytes.byteLength} bytes, ${horizon}x${actionDim} float32 are ${4 * horizon * actionDim}`,
-    );
-  }
-  return new Float32Array(Uint8Array.from(bytes).buffer); // a copy: the Buffer of a small file is a view of a pool
 }

@@ -94,7 +94,7 @@ export class PolicyIo {
     if (ids.length <= maxTokens) return ids;
     throw new OxygenError(
       'REQUEST_INVALID',
-      `the seed text has ${ids.length} tokens, at most ${maxTokens} are allowed`,
+      `the seed text has ${ids.length} tokens, at most ${maxTokens} are allowed (max_seed_tokens)`,
     );
   }
 

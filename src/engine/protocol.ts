@@ -5,6 +5,7 @@
 import type {
   ActionChunk,
   EndReason,
+  LanguageRequest,
   Mode,
   Observation,
   StandingRequest,
@@ -16,17 +17,11 @@ import type { RobotTransforms } from '../core/robot';
 import type { ResizeProfile } from '../model/manifest';
 
 /** A language request as it arrives; the engine process tokenises `text`. */
-export interface LanguageRequestInput {
-  readonly id: string;
+export interface LanguageRequestInput extends Omit<LanguageRequest, 'seedIds' | 'deadlineMs'> {
   /** The seed text, e.g. `Subtask: `. */
   readonly text: string;
-  readonly maxTokens: number;
-  readonly temperature: number;
-  readonly samplingSeed: number;
-  readonly priority: number;
   /** Milliseconds from receipt; null is no deadline. */
   readonly deadlineInMs: number | null;
-  readonly keepOnInstruction: boolean;
 }
 
 /** A standing request as configured; the engine process tokenises `text`. */
@@ -145,8 +140,14 @@ export type FromEngine =
       readonly text: string;
       readonly frameStampNs: bigint;
       readonly error: { readonly code: ErrorCode; readonly message: string } | null;
+      /** Since the request was queued; null when no token came. */
+      readonly firstTokenMs: number | null;
+      /** Since the request was queued. */
+      readonly totalMs: number;
     }
   | { readonly type: 'stats'; readonly stats: FrameStats }
+  /** Language requests are refused until a reset (an epoch with `endAll`) or a new process; actions go on. */
+  | { readonly type: 'language-off'; readonly code: ErrorCode; readonly message: string }
   /** Something was refused or thrown away; counted by code. */
   | { readonly type: 'drop'; readonly code: ErrorCode; readonly message: string }
   /** Something is odd, but was used. */

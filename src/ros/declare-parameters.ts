@@ -1,8 +1,10 @@
 /** Declares the table of parameters on a node, and keeps live changes inside it. */
 import { OxygenError, describeError } from '../core/errors';
 import type { Logger } from './drops';
-import { PARAMETERS, checkParameter, readParameters, unknownParameters } from './params';
-import type { ParameterSpec, ParameterValue } from './params';
+import { checkParameter } from './parameter-spec';
+import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
+import { parameterSpecs, readParameters, unknownParameters } from './params';
+import { standingFaults } from './standing';
 import type { Rcl, RclNode, RclParameter, SetParametersResult } from './rcl';
 
 const TYPE_NAMES = {
@@ -10,19 +12,21 @@ const TYPE_NAMES = {
   integer: 'PARAMETER_INTEGER',
   double: 'PARAMETER_DOUBLE',
   boolean: 'PARAMETER_BOOL',
+  'string[]': 'PARAMETER_STRING_ARRAY',
 } as const;
 
 /**
  * Declares everything; the values are those of the command line and of parameter files.
  * @throws OxygenError CONFIG_INVALID with every fault found.
  */
-export function declareParameters(rcl: Rcl, node: RclNode, log: Logger): ReadonlyMap<string, ParameterValue> {
-  const given = new Map(node.getParameterOverrides().map(parameter => [parameter.name, parameter.value]));
-  for (const { name, nearest } of unknownParameters(given.keys())) {
+export function declareParameters(rcl: Rcl, node: RclNode, log: Logger): ParameterValues {
+  const given = givenParameters(node);
+  const specs = parameterSpecs(given);
+  for (const { name, nearest } of unknownParameters(given.keys(), specs)) {
     log.warn(`unknown parameter ${name} is ignored; did you mean ${nearest}?`);
   }
   const values = readParameters(given);
-  for (const spec of PARAMETERS) {
+  for (const spec of specs) {
     const parameter = new rcl.Parameter(spec.name, typeOf(rcl, spec), values.get(spec.name)!);
     const descriptor = new rcl.ParameterDescriptor(
       spec.name,
@@ -36,14 +40,22 @@ export function declareParameters(rcl: Rcl, node: RclNode, log: Logger): Readonl
   return values;
 }
 
+/** Without those that ROS knows no type of: an empty list of a parameter file is one. */
+const givenParameters = (node: RclNode): ReadonlyMap<string, unknown> =>
+  new Map(
+    node
+      .getParameterOverrides()
+      .filter(({ value }) => value !== undefined)
+      .map(({ name, value }) => [name, value]),
+  );
+
 /** Calls `changed` after a live change with all current values. */
-export function watchParameters(
-  rcl: Rcl,
-  node: RclNode,
-  changed: (values: ReadonlyMap<string, ParameterValue>) => void,
-): void {
+export function watchParameters(rcl: Rcl, node: RclNode, changed: (values: ParameterValues) => void): void {
+  const specs = parameterSpecs(givenParameters(node));
   const specOf = (parameter: RclParameter): ParameterSpec | undefined =>
-    PARAMETERS.find(spec => spec.name === parameter.name);
+    specs.find(spec => spec.name === parameter.name);
+  const current = (): [string, ParameterValue][] =>
+    specs.map(spec => [spec.name, checkParameter(spec, node.getParameter(spec.name).value)]);
   const integerType = rcl.ParameterType['PARAMETER_INTEGER']!;
 
   // 70 is as good as 70.0.
@@ -59,13 +71,15 @@ export function watchParameters(
       const fault = faultOf(rcl, specOf(parameter), parameter);
       if (fault !== null) return { successful: false, reason: fault };
     }
-    return ACCEPTED;
+    const changes = parameters.flatMap((parameter): [string, ParameterValue][] => {
+      const spec = specOf(parameter);
+      return spec ? [[spec.name, checkParameter(spec, parameter.value)]] : [];
+    });
+    const [fault] = standingFaults(new Map([...current(), ...changes]));
+    return fault === undefined ? ACCEPTED : { successful: false, reason: fault };
   });
   node.addPostSetParametersCallback(parameters => {
-    if (!parameters.some(specOf)) return;
-    changed(
-      new Map(PARAMETERS.map(spec => [spec.name, node.getParameter(spec.name).value as ParameterValue])),
-    );
+    if (parameters.some(specOf)) changed(new Map(current()));
   });
 }
 

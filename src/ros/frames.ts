@@ -32,8 +32,8 @@ export interface FramePullDeps {
   readonly context: () => FrameContext;
   readonly send: (message: ToEngine) => boolean;
   readonly drop: (code: ErrorCode, message: string, topic: string) => void;
-  /** A frame has been handed over; `slots` are its cameras. */
-  readonly sent: (slots: readonly string[]) => void;
+  /** A frame has been handed over. */
+  readonly sent: (stampNs: bigint) => void;
 }
 
 export class FramePull {
@@ -114,7 +114,7 @@ export class FramePull {
     const observation = { stampNs, epoch, instruction, state, cameras: slots, images };
     if (!this.#deps.send({ type: 'frame', observation })) return;
     this.#credit = false;
-    this.#deps.sent(slots);
+    this.#deps.sent(stampNs);
   }
 
   /** Inputs have the cameras of the robot and no others. */

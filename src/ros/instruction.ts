@@ -1,4 +1,7 @@
-/** The instruction of the robot: last writer wins, the same text again is no change. */
+/**
+ * The instruction of the robot: by topic the last writer wins; a standing request may put a subtask in its place. The
+ * same text again is no change.
+ */
 import { OxygenError } from '../core/errors';
 
 /** Identity of a message: the latched and the volatile subscription both get it. */
@@ -10,20 +13,25 @@ export interface MessageOrigin {
 const MAX_LETTERS = 2000;
 
 export class Instruction {
-  #text: string | null = null;
+  #commanded: string | null = null;
+  #subtask: string | null = null;
   #origin: MessageOrigin | null = null;
 
-  /** Null before the first. */
+  /** By topic; null before the first. */
+  get commanded(): string | null {
+    return this.#commanded;
+  }
+
+  /** In force; null before the first. */
   get text(): string | null {
-    return this.#text;
+    return this.#subtask ?? this.#commanded;
   }
 
   /**
-   * True when the instruction has changed. A second copy of a message, or an older one of the same publisher, is
-   * ignored.
+   * By topic. True when it has changed. A second copy of a message, or an older one of the same publisher, is ignored.
    * @throws OxygenError INSTRUCTION_INVALID
    */
-  set(text: string, origin: MessageOrigin): boolean {
+  command(text: string, origin: MessageOrigin): boolean {
     const last = this.#origin;
     if (last !== null && last.publisher === origin.publisher && origin.sentNs <= last.sentNs) return false;
     const trimmed = text.trim();
@@ -36,8 +44,22 @@ export class Instruction {
       );
     }
     this.#origin = origin;
-    if (trimmed === this.#text) return false;
-    this.#text = trimmed;
+    if (trimmed === this.#commanded) return false;
+    this.#commanded = trimmed;
+    this.#subtask = null;
     return true;
+  }
+
+  /** Puts a text in the place of the commanded one until the next command. True when the one in force has changed. */
+  follow(text: string): boolean {
+    const trimmed = text.trim();
+    if (trimmed === '' || trimmed === this.text) return false;
+    this.#subtask = trimmed;
+    return true;
+  }
+
+  /** Back to the commanded one. */
+  unfollow(): void {
+    this.#subtask = null;
   }
 }

@@ -1,6 +1,6 @@
 /** Language requests of the ROS graph: refuses malformed ones, passes the others on, and publishes every token. */
 import type { EngineEvent } from '../engine/client';
-import type { ToEngine } from '../engine/protocol';
+import type { StandingInput, ToEngine } from '../engine/protocol';
 import type { DropLog } from './drops';
 import { LanguageDesk } from './language';
 import type { LanguageRequestMessage } from './messages';
@@ -18,6 +18,8 @@ export interface LanguageDeps {
   readonly send: (message: ToEngine) => boolean;
   readonly publishToken: (message: LanguageTokenMessage) => void;
   readonly publishCaption: (text: string) => void;
+  /** A standing request has ended well. `frameStampNs`: of the frame that it looked at. */
+  readonly onAnswer: (name: string, text: string, frameStampNs: bigint) => void;
 }
 
 /** Letters of a stranger's id that a log line shows. */
@@ -31,6 +33,10 @@ export class LanguageService {
   constructor(deps: LanguageDeps) {
     this.#deps = deps;
     this.#desk = new LanguageDesk(deps.maxTokens);
+  }
+
+  standing(requests: readonly StandingInput[]): void {
+    this.#desk.standing(requests);
   }
 
   request(message: LanguageRequestMessage): void {
@@ -66,8 +72,10 @@ export class LanguageService {
   done(event: DoneEvent): void {
     const { id, reason, error } = event;
     this.#desk.append(id, event.text);
-    this.#desk.close(id);
+    const { standing, text } = this.#desk.close(id);
     this.#deps.publishToken(finishMessage(event));
+    const well = reason === 'end' || reason === 'length';
+    if (standing !== null && well) this.#deps.onAnswer(standing, text, event.frameStampNs);
     if (error === null) return;
     const refused = reason === 'rejected' || reason === 'dropped';
     this.#deps.drops[refused ? 'drop' : 'warn'](

@@ -1,6 +1,6 @@
 /** Keeps the open language requests of the node: admission by form, and the running caption. */
 import type { ErrorCode } from '../core/errors';
-import type { LanguageRequestInput } from '../engine/protocol';
+import type { LanguageRequestInput, StandingInput } from '../engine/protocol';
 import type { LanguageRequestMessage } from './messages';
 
 export type Admission =
@@ -19,6 +19,12 @@ interface OpenRequest {
   text: string;
 }
 
+/** What a request said, and whose it was; null: not a standing request's. */
+export interface Answer {
+  readonly standing: string | null;
+  readonly text: string;
+}
+
 /** Bounds of what a peer may send; the engine checks tokens, this is about letters. */
 const MAX_ID_LETTERS = 128;
 const MAX_TEXT_LETTERS = 4096;
@@ -27,11 +33,18 @@ const CAPTION_LINES = 8;
 export class LanguageDesk {
   readonly #maxTokens: number;
   readonly #open = new Map<string, OpenRequest>();
+  /** Seed texts of the standing requests that are or were. */
+  readonly #standing = new Map<string, string>();
   #made = 0;
   #lastLine = '';
 
   constructor(maxTokens: number) {
     this.#maxTokens = maxTokens;
+  }
+
+  /** The engine asks these by itself, under ids `name/0`, `name/1`, … */
+  standing(requests: readonly StandingInput[]): void {
+    for (const { name, text } of requests) this.#standing.set(name, text);
   }
 
   /** Checks the form of a request and opens it. An empty id is replaced by one of ours. */
@@ -46,6 +59,11 @@ export class LanguageDesk {
       const text = `language_request '${id}': a request with this id is not finished yet`;
       return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: false };
     }
+    const standing = this.#standingOf(id);
+    if (standing !== null) {
+      const text = `language_request '${shortened(id)}': ids that begin with ${standing}/ are those of a standing request`;
+      return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: false };
+    }
     this.#open.set(id, { seed: message.text, text: '' });
     const deadlineMs = message.deadline.sec * 1000 + message.deadline.nanosec / 1e6;
     return {
@@ -55,6 +73,8 @@ export class LanguageDesk {
         text: message.text,
         maxTokens: message.max_tokens,
         temperature: message.temperature,
+        topK: message.top_k,
+        topP: message.top_p === 0 ? 1 : message.top_p,
         // 53 bits are what a number holds exactly; equal seeds stay equal.
         samplingSeed: Number(BigInt(message.seed) & ((1n << 53n) - 1n)),
         priority: message.priority,
@@ -68,17 +88,22 @@ export class LanguageDesk {
     return this.#open.has(id);
   }
 
-  /** Adds readable text to a request. */
+  /** Adds readable text to a request; a standing one opens with its first token. */
   append(id: string, text: string): void {
+    const standing = this.#standingOf(id);
+    if (standing !== null && !this.#open.has(id)) {
+      this.#open.set(id, { seed: this.#standing.get(standing)!, text: '' });
+    }
     const request = this.#open.get(id);
     if (request) request.text += text;
   }
 
-  close(id: string): void {
+  close(id: string): Answer {
     const request = this.#open.get(id);
-    if (!request) return;
+    if (!request) return { standing: null, text: '' };
     this.#open.delete(id);
     this.#lastLine = line(request);
+    return { standing: this.#standingOf(id), text: request.text };
   }
 
   /** One line per open request, the newest last; the last finished one while none is open. */
@@ -94,8 +119,14 @@ export class LanguageDesk {
     return id;
   }
 
+  /** Name of the standing request that an id belongs to. */
+  #standingOf(id: string): string | null {
+    const name = id.slice(0, Math.max(0, id.indexOf('/')));
+    return this.#standing.has(name) ? name : null;
+  }
+
   #fault(message: LanguageRequestMessage): string | null {
-    const { max_tokens: maxTokens, temperature, deadline } = message;
+    const { max_tokens: maxTokens, temperature, top_k: topK, top_p: topP, deadline } = message;
     if (message.id.length > MAX_ID_LETTERS) return `the id has more than ${MAX_ID_LETTERS} letters`;
     if (message.text.length > MAX_TEXT_LETTERS) return `the text has more than ${MAX_TEXT_LETTERS} letters`;
     if (maxTokens < 1 || maxTokens > this.#maxTokens) {
@@ -103,6 +134,8 @@ export class LanguageDesk {
     }
     if (!Number.isFinite(temperature) || temperature < 0)
       return `temperature is ${temperature}; it must be 0 or more`;
+    if (topK < 0) return `top_k is ${topK}; it must be 0 (off) or more`;
+    if (!(topP >= 0 && topP <= 1)) return `top_p is ${topP}; it must be from 0 (off) to 1`;
     if (deadline.sec < 0) return `deadline is negative; zero means none`;
     return null;
   }

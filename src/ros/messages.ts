@@ -42,6 +42,9 @@ export interface LanguageRequestMessage {
   readonly text: string;
   readonly max_tokens: number;
   readonly temperature: number;
+  /** 0 is off, as for top_p. */
+  readonly top_k: number;
+  readonly top_p: number;
   readonly seed: bigint | number;
   readonly priority: number;
   readonly deadline: TimeMessage;

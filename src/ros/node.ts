@@ -14,14 +14,13 @@ import { watchParameters } from './declare-parameters';
 import type { DropLog, Logger } from './drops';
 import { FramePull } from './frames';
 import type { Preprocessing } from './frames';
+import { Goal } from './goal';
 import { Ingest } from './ingest';
-import { Instruction } from './instruction';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
 import { readyLine } from './log-lines';
 import { LoopWatch, loopLine } from './loop-delay';
 import type { LanguageTokenMessage } from './outputs';
-import { engineTunables } from './params';
 import type { NodeParameters } from './params';
 import type { Rcl, RclNode, RclTimer } from './rcl';
 import { StatusBoard } from './status';
@@ -56,13 +55,12 @@ export class OxygenNode {
   );
   readonly #board: StatusBoard;
   #watch: LoopWatch | null = null;
-  readonly #instruction = new Instruction();
+  readonly #goal: Goal;
   #publishers: Publishers | null = null;
   #engineEvents: Subscription | null = null;
   #timers: RclTimer[] = [];
   /** Held for as long as its timers: rclnodejs does not, and a timer of a collected clock ends the process. */
   #steady: object | null = null;
-  #epoch = 0;
   #engineUp = false;
   #stopping = false;
   #ticks = 0;
@@ -91,10 +89,13 @@ export class OxygenNode {
       robot,
       source: { take: () => this.#ingest.take(nowMs()) },
       preprocessing: deps.preprocessing,
-      context: () => ({ epoch: this.#epoch, instruction: this.#instruction.text }),
+      context: () => this.#goal,
       send: message => deps.engine.send(message),
       drop: (code, message, topic) => drops.drop(code, message, topic),
-      sent: () => this.#board.frame(),
+      sent: stampNs => {
+        this.#board.frame();
+        this.#goal.frame(stampNs);
+      },
     });
     this.#language = new LanguageService({
       maxTokens: parameters.maxTokens,
@@ -102,7 +103,18 @@ export class OxygenNode {
       send: message => this.#engineUp && deps.engine.send(message),
       publishToken: message => this.#tokens.push(message),
       publishCaption: text => this.#publishers?.caption.publish({ data: text }),
+      onAnswer: (name, text, frameStampNs) => {
+        if (this.#goal.answer(name, text, frameStampNs)) this.#pull.offer();
+      },
     });
+    this.#goal = new Goal({
+      values: parameters.values,
+      log: deps.log,
+      send: message => deps.engine.send(message),
+      onTunables: ({ standing }) => this.#language.standing(standing),
+      onEpoch: epoch => this.#actions.newEpoch(epoch, parameters.onInstruction, this.#nowNs()),
+    });
+    this.#language.standing(parameters.engineOptions.tunables.standing);
     this.#board = new StatusBoard(nowMs());
     this.#loopReportMs = nowMs();
   }
@@ -127,7 +139,7 @@ export class OxygenNode {
       cancelRequest: id => this.#language.cancel(id),
       reset: () => this.#onReset(),
     });
-    watchParameters(rcl, node, values => engine.send({ type: 'tunables', tunables: engineTunables(values) }));
+    watchParameters(rcl, node, values => this.#goal.parameters(values));
     this.#engineEvents = engine.events$.subscribe(event =>
       this.#checked('engine', () => this.#onEngine(event)),
     );
@@ -205,11 +217,15 @@ export class OxygenNode {
         this.#board.token();
         return this.#language.token(event);
       case 'done':
-        this.#board.finished();
+        this.#board.finished(event);
         // That the end of the node ends its requests is no news.
         return this.#language.done(this.#stopping ? { ...event, error: null } : event);
       case 'stats':
         return this.#board.stats(event.stats);
+      case 'language-off':
+        this.#board.language('off');
+        drops.drop(event.code, event.message);
+        return this.#publishStatus();
       case 'drop':
         return drops.drop(event.code, event.message);
       case 'warning':
@@ -220,31 +236,22 @@ export class OxygenNode {
   }
 
   #onInstruction(text: string, origin: MessageOrigin): void {
-    const { engine, log, parameters } = this.#deps;
-    const first = this.#instruction.text === null;
-    if (!this.#instruction.set(text, origin)) return;
-    log.info(`instruction: ${this.#instruction.text}`);
-    if (!first) {
-      this.#epoch += 1;
-      this.#actions.newEpoch(this.#epoch, parameters.onInstruction, this.#nowNs());
-      engine.send({ type: 'epoch', epoch: this.#epoch, endAll: false });
-    }
-    this.#pull.offer();
+    if (this.#goal.command(text, origin)) this.#pull.offer();
   }
 
   #onReset(): string {
     this.#beginAnew();
     this.#deps.log.info('reset');
-    return `reset; epoch ${this.#epoch}`;
+    return `reset; epoch ${this.#goal.epoch}`;
   }
 
   /** Nothing from before counts any more: playing chunk, waiting inputs, language requests, results in flight. */
   #beginAnew(): void {
-    this.#epoch += 1;
+    this.#goal.beginAnew();
     this.#ingest.clear();
     this.#pull.discard();
-    this.#actions.reset(this.#epoch, this.#nowNs());
-    this.#deps.engine.send({ type: 'epoch', epoch: this.#epoch, endAll: true });
+    this.#actions.reset(this.#goal.epoch, this.#nowNs());
+    this.#board.language('on');
   }
 
   #onStatusTimer(): void {
@@ -266,14 +273,15 @@ export class OxygenNode {
   }
 
   #publishStatus(): void {
-    const { drops, engine, nowMs } = this.#deps;
+    const { drops, engine, nowMs, parameters } = this.#deps;
     const message = this.#board.message({
       nowNs: this.#nowNs(),
       nowMs: nowMs(),
       engineUp: this.#engineUp,
       stopping: this.#stopping,
-      mode: this.#actions.mode,
-      instruction: this.#instruction.text ?? '',
+      gate: this.#actions.mode,
+      mode: parameters.mode,
+      instruction: this.#goal.instruction ?? '',
       drops: drops.counts(),
       engineRestarts: engine.restarts,
       lastError: drops.lastError,

@@ -2,7 +2,16 @@
  * Reads a ROS 2 parameter file as rcl does when the node starts (its parser tells the first fault only, without the
  * parameter): nodes, their parameters with the type that ROS gives them, and everything that rcl would refuse.
  */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type ParsedNode } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  type ParsedNode,
+  type YAMLSeq,
+} from 'yaml';
 import { plainScalar } from './parameter-scalar';
 import { refusedYaml } from './yaml-guard';
 
@@ -90,13 +99,20 @@ class Reader {
   }
 
   #value(node: ParsedNode | null, name: string, key: ParsedNode): unknown {
-    if (isSeq(node)) return node.items.map(item => this.#value(item, name, key));
+    if (isSeq(node)) return this.#list(node, name, key);
     if (isAlias(node)) this.#fault(node, `${name} is an alias; ROS 2 knows none, write the value out`);
     if (!isScalar(node)) return undefined;
     const text = String(node.source ?? node.value);
     if (node.type !== 'PLAIN' || node.tag === 'tag:yaml.org,2002:str') return text;
     if (text === '') this.#fault(key, `${name} has no value`);
     return text === '' ? undefined : plainScalar(text);
+  }
+
+  #list(node: YAMLSeq.Parsed, name: string, key: ParsedNode): unknown[] {
+    const values = node.items.map(item => this.#value(item, name, key));
+    const types = new Set(values.map(value => typeof value));
+    if (types.size > 1) this.#fault(key, `${name} mixes types; quote its items, as in ['yes', '2']`);
+    return values;
   }
 
   #line(node: ParsedNode | null): number {

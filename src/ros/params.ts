@@ -1,85 +1,41 @@
 /** The node's parameters as one table of data: declarations, checks and the README table all come from here. */
 import { OxygenError } from '../core/errors';
+import type { Mode, TokensPerFrame } from '../core/types';
+import { MODES } from '../core/types';
 import type { EngineOptions, EngineTunables } from '../engine/protocol';
 import { LONG_PROMPTS, type LongPrompt } from '../model/prompt-ids';
-
-export const PARAMETER_KINDS = ['string', 'integer', 'double', 'boolean'] as const;
-export type ParameterKind = (typeof PARAMETER_KINDS)[number];
-
-/** Integers are bigint, as ROS has them: a 64-bit seed keeps its last digit. */
-export type ParameterValue = string | bigint | number | boolean;
-
-export interface ParameterSpec {
-  readonly name: string;
-  readonly kind: ParameterKind;
-  /** Null: must be given. */
-  readonly default: ParameterValue | null;
-  readonly description: string;
-  /** False: may be changed while the node runs. */
-  readonly readOnly: boolean;
-  readonly min?: number;
-  readonly max?: number;
-  readonly choices?: readonly string[];
-}
-
-const text = (name: string, value: string | null, description: string): ParameterSpec => ({
-  name,
-  kind: 'string',
-  default: value,
-  description,
-  readOnly: true,
-});
-
-const integer = (
-  name: string,
-  value: bigint,
-  min: number,
-  max: number,
-  description: string,
-  readOnly = true,
-): ParameterSpec => ({ name, kind: 'integer', default: value, min, max, description, readOnly });
-
-const double = (
-  name: string,
-  value: number,
-  min: number,
-  max: number,
-  description: string,
-  readOnly = true,
-): ParameterSpec => ({ name, kind: 'double', default: value, min, max, description, readOnly });
-
-const flag = (name: string, description: string): ParameterSpec => ({
-  name,
-  kind: 'boolean',
-  default: false,
-  description,
-  readOnly: true,
-});
-
-const choice = (name: string, choices: readonly string[], description: string): ParameterSpec => ({
-  ...text(name, choices[0]!, description),
-  choices,
-});
+import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
+import { checkParameter, choice, double, flag, integer, live, range, required, text } from './parameter-spec';
+import {
+  STANDING_EXAMPLE,
+  STANDING_LIST,
+  standingFaults,
+  standingInputs,
+  standingNames,
+  standingParameters,
+} from './standing';
 
 export const PARAMETERS: readonly ParameterSpec[] = [
-  text('engine', null, 'Folder of the engine, made by `oxygen build`.'),
-  text('robot', null, 'Robot file: cameras, joints, action kinds, limits, rates.'),
+  required('engine', 'a path', 'Folder of the engine, made by `oxygen build`.'),
+  required('robot', 'a path', 'Robot file: cameras, joints, action kinds, limits, rates.'),
   double('action_rate_hz', 70, 1, 500, 'Rate of the `action` topic.'),
-  integer(
-    'tokens_per_frame',
-    5n,
-    1,
-    1000,
-    'Decode steps per camera frame: language against replan rate.',
-    false,
+  choice(
+    'mode',
+    [...MODES].reverse(),
+    'How the two tasks share the model: `oxygen` as described here; `shared` and `isolated` are for comparison, texts to their end inside each frame.',
   ),
-  double(
-    'replan_rate_hz',
-    0,
-    0,
-    1000,
-    'Cap of the frames per second that the engine takes; 0 is no cap.',
-    false,
+  live(
+    integer(
+      'tokens_per_frame',
+      5n,
+      0,
+      1000,
+      'Decode steps per camera frame: language against replan rate. 0 is auto: as many as the playing chunk leaves time for.',
+    ),
+  ),
+  live(integer('min_tokens_per_frame', 1n, 0, 1000, 'Decode steps per camera frame that auto always takes.')),
+  live(
+    double('replan_rate_hz', 0, 0, 1000, 'Cap of the frames per second that the engine takes; 0 is no cap.'),
   ),
   integer(
     'max_requests',
@@ -89,6 +45,7 @@ export const PARAMETERS: readonly ParameterSpec[] = [
     'Language requests that are decoded at the same time (rows of the KV cache).',
   ),
   integer('max_queue', 32n, 0, 10_000, 'Language requests that may wait for a row.'),
+  double('ageing_s', 5, 0, 3600, 'Seconds of waiting that are worth one step of priority; 0 is none.'),
   integer('max_tokens', 64n, 1, 8192, 'Upper limit of a request’s max_tokens.'),
   integer('max_seed_tokens', 32n, 0, 8192, 'Longest seed of a request, in tokens.'),
   integer('denoise_steps', 10n, 1, 1000, 'Euler steps from noise to actions.'),
@@ -115,6 +72,7 @@ export const PARAMETERS: readonly ParameterSpec[] = [
     'On an instruction that does not fit the prompt: its end is left out, or no frame is taken.',
   ),
   double('status_rate_hz', 1, 0.1, 50, 'Rate of the `status` topic.'),
+  STANDING_LIST,
 ];
 
 /** All parameters of a running node, checked. */
@@ -127,45 +85,27 @@ export interface NodeParameters {
   readonly statusRateHz: number;
   /** Without statistics the node starts only with this. */
   readonly rawUnits: boolean;
-  readonly tunables: EngineTunables;
+  readonly mode: Mode;
+  /** As they are at the start; some change live. */
+  readonly values: ParameterValues;
   /** Everything of EngineOptions but what the robot file says. */
-  readonly engineOptions: Omit<EngineOptions, 'cameras' | 'robot'>;
+  readonly engineOptions: Omit<EngineOptions, 'cameras' | 'robot' | 'executeMs'>;
 }
 
-/**
- * The value that a parameter takes, an integer where a double is wanted included.
- * @throws OxygenError CONFIG_INVALID naming parameter, value and what is allowed.
- */
-export function checkParameter(spec: ParameterSpec, value: unknown): ParameterValue {
-  const fail = (allowed: string): OxygenError =>
-    new OxygenError('CONFIG_INVALID', `parameter ${spec.name}: ${shown(value)} is not allowed; ${allowed}`);
-  if (spec.kind === 'string') {
-    if (typeof value !== 'string') throw fail('a string is wanted');
-    if (spec.choices && !spec.choices.includes(value))
-      throw fail(`one of ${spec.choices.join(', ')} is wanted`);
-    if (spec.default === null && value === '') throw fail('a path is wanted');
-    return value;
-  }
-  if (spec.kind === 'boolean') {
-    if (typeof value !== 'boolean') throw fail('true or false is wanted');
-    return value;
-  }
-  const number = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : NaN;
-  if (spec.kind === 'integer' && typeof value !== 'bigint') throw fail(`an integer ${range(spec)} is wanted`);
-  if (!Number.isFinite(number) || number < spec.min! || number > spec.max!) {
-    throw fail(`${spec.kind === 'integer' ? 'an integer' : 'a number'} ${range(spec)} is wanted`);
-  }
-  return spec.kind === 'integer' ? (value as bigint) : number;
-}
+/** The table, and what the standing requests named in `given` have. */
+export const parameterSpecs = (given: ReadonlyMap<string, unknown>): readonly ParameterSpec[] => [
+  ...PARAMETERS,
+  ...standingParameters(standingNames(given)),
+];
 
 /**
  * All parameters from what the command line and parameter files give.
  * @throws OxygenError CONFIG_INVALID with every fault found.
  */
-export function readParameters(given: ReadonlyMap<string, unknown>): ReadonlyMap<string, ParameterValue> {
+export function readParameters(given: ReadonlyMap<string, unknown>): ParameterValues {
   const values = new Map<string, ParameterValue>();
   const faults: string[] = [];
-  for (const spec of PARAMETERS) {
+  for (const spec of parameterSpecs(given)) {
     const value = given.has(spec.name) ? given.get(spec.name) : spec.default;
     try {
       if (value === null)
@@ -175,13 +115,17 @@ export function readParameters(given: ReadonlyMap<string, unknown>): ReadonlyMap
       faults.push((error as OxygenError).message);
     }
   }
+  if (faults.length === 0) faults.push(...standingFaults(values));
   if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
   return values;
 }
 
-/** Parameters that nobody declared, each with the nearest name that exists. */
-export function unknownParameters(names: Iterable<string>): readonly { name: string; nearest: string }[] {
-  const known = PARAMETERS.map(spec => spec.name);
+/** Names that nobody declared, each with the nearest one that exists. */
+export function unknownParameters(
+  names: Iterable<string>,
+  specs: readonly ParameterSpec[],
+): readonly { name: string; nearest: string }[] {
+  const known = specs.map(spec => spec.name);
   const foreign = (name: string): boolean => name === 'use_sim_time' || name.startsWith('qos_overrides.');
   return [...names]
     .filter(name => !known.includes(name) && !foreign(name))
@@ -191,10 +135,10 @@ export function unknownParameters(names: Iterable<string>): readonly { name: str
     }));
 }
 
-export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): NodeParameters {
+export function nodeParameters(values: ParameterValues): NodeParameters {
   const string = (name: string): string => values.get(name) as string;
   const number = (name: string): number => Number(values.get(name));
-  const tunables = engineTunables(values);
+  const mode = string('mode') as Mode;
   return {
     engine: string('engine'),
     robot: string('robot'),
@@ -203,7 +147,8 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
     onInstruction: string('on_instruction') as 'continue' | 'hold',
     statusRateHz: number('status_rate_hz'),
     rawUnits: values.get('raw_units') as boolean,
-    tunables,
+    mode,
+    values,
     engineOptions: {
       engineDir: string('engine'),
       threads: number('threads'),
@@ -216,25 +161,29 @@ export function nodeParameters(values: ReadonlyMap<string, ParameterValue>): Nod
       attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
       longPrompt: string('on_long_prompt') as LongPrompt,
       noiseFile: string('noise_file') === '' ? null : string('noise_file'),
-      mode: 'oxygen',
-      executeMs: 0,
-      ageingMs: 5000,
-      tunables,
+      mode,
+      ageingMs: number('ageing_s') * 1000,
+      tunables: engineTunables(values, ''),
     },
   };
 }
 
-/** The part that may change while the node runs. */
-export const engineTunables = (values: ReadonlyMap<string, ParameterValue>): EngineTunables => ({
-  tokensPerFrame: { kind: 'fixed', steps: Number(values.get('tokens_per_frame')) },
+/** The part that may change while the node runs. `instruction`: by topic; empty before the first. */
+export const engineTunables = (values: ParameterValues, instruction: string): EngineTunables => ({
+  tokensPerFrame: tokensPerFrame(Number(values.get('tokens_per_frame')), values),
   replanRateHz: Number(values.get('replan_rate_hz')),
-  standing: [],
+  standing: standingInputs(values, instruction),
 });
+
+const tokensPerFrame = (steps: number, values: ParameterValues): TokensPerFrame =>
+  steps === 0
+    ? { kind: 'auto', minSteps: Number(values.get('min_tokens_per_frame')) }
+    : { kind: 'fixed', steps };
 
 /** The README's table of parameters. */
 export function parameterTable(): string {
-  const rows = PARAMETERS.map(spec => {
-    const value = spec.default === null ? 'required' : `\`${spec.default === '' ? "''" : spec.default}\``;
+  const rows = [...PARAMETERS, ...standingParameters([STANDING_EXAMPLE])].map(spec => {
+    const value = spec.default === null ? 'required' : `\`${shownDefault(spec.default)}\``;
     const allowed = spec.choices?.join(', ') ?? (spec.min === undefined ? '' : range(spec));
     const live = spec.readOnly ? '' : ' Can be changed live.';
     return `| \`${spec.name}\` | ${spec.kind} | ${value} | ${allowed} | ${spec.description}${live} |`;
@@ -244,10 +193,8 @@ export function parameterTable(): string {
   );
 }
 
-const range = (spec: ParameterSpec): string =>
-  spec.max! >= 2 ** 63 ? 'of 64 bits' : `from ${spec.min} to ${spec.max}`;
-
-const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : String(value));
+const shownDefault = (value: ParameterValue): string =>
+  Array.isArray(value) ? JSON.stringify(value) : value === '' ? "''" : String(value);
 
 /** Number of letters to change, for "did you mean". */
 function distance(a: string, b: string): number {

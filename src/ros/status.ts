@@ -1,9 +1,12 @@
 /** Counts what the node does and makes the `status` message of it. */
 import type { ErrorCode } from '../core/errors';
 import type { GateMode } from '../core/safety';
-import type { EngineInfo, FrameStats, RunKind } from '../engine/protocol';
+import type { Mode } from '../core/types';
+import type { EngineInfo, FrameStats, FromEngine, RunKind } from '../engine/protocol';
 import { fromNs } from './messages';
 import type { TimeMessage } from './messages';
+
+type DoneEvent = Extract<FromEngine, { type: 'done' }>;
 
 export const NODE_STATES = ['starting', 'running', 'holding', 'engine_down', 'stopping'] as const;
 export type NodeState = (typeof NODE_STATES)[number];
@@ -12,7 +15,8 @@ export type NodeState = (typeof NODE_STATES)[number];
 export interface StatusMessage {
   readonly stamp: TimeMessage;
   readonly state: NodeState;
-  readonly mode: string;
+  readonly mode: Mode;
+  readonly language: 'on' | 'off';
   readonly provider: string;
   readonly precision: string;
   readonly instruction: string;
@@ -20,6 +24,9 @@ export interface StatusMessage {
   readonly replan_hz: number;
   readonly tokens_per_s: number;
   readonly fresh_ratio: number;
+  readonly tokens_per_frame: number;
+  readonly first_token_ms: number;
+  readonly request_ms: number;
   readonly batch: number;
   readonly batch_max: number;
   readonly queued: number;
@@ -46,7 +53,8 @@ export interface StatusContext {
   readonly nowMs: number;
   readonly engineUp: boolean;
   readonly stopping: boolean;
-  readonly mode: GateMode;
+  readonly gate: GateMode;
+  readonly mode: Mode;
   readonly instruction: string;
   readonly drops: readonly (readonly [ErrorCode, bigint])[];
   readonly engineRestarts: number;
@@ -61,19 +69,38 @@ interface Counters {
   chunks: number;
   tokens: number;
   finished: number;
+  /** Requests that ran to their end, and their times together; the same for first tokens. */
+  answered: number;
+  answeredMs: number;
+  begun: number;
+  begunMs: number;
 }
+
+const NOTHING: Counters = {
+  ticks: 0,
+  freshTicks: 0,
+  frames: 0,
+  chunks: 0,
+  tokens: 0,
+  finished: 0,
+  answered: 0,
+  answeredMs: 0,
+  begun: 0,
+  begunMs: 0,
+};
 
 /** Rates over less than this would be noise: an extra status between two regular ones repeats the last rates. */
 const MIN_PERIOD_MS = 200;
 
 export class StatusBoard {
-  readonly #counters: Counters = { ticks: 0, freshTicks: 0, frames: 0, chunks: 0, tokens: 0, finished: 0 };
+  readonly #counters: Counters = { ...NOTHING };
   #before: Counters = { ...this.#counters };
   #beforeMs: number;
-  #rates = { action: 0, replan: 0, tokens: 0, fresh: 0 };
+  #rates = { action: 0, replan: 0, tokens: 0, fresh: 0, firstTokenMs: 0, requestMs: 0 };
   #info: EngineInfo | null = null;
   #stats: FrameStats | null = null;
   #batchMax = 0;
+  #language: 'on' | 'off' = 'on';
   readonly #stageMs = new Map<RunKind, number>();
 
   constructor(nowMs: number) {
@@ -97,12 +124,25 @@ export class StatusBoard {
     this.#counters.tokens += 1;
   }
 
-  finished(): void {
+  finished({ reason, firstTokenMs, totalMs }: DoneEvent): void {
     this.#counters.finished += 1;
+    // One that was cut short says nothing of how long answers take.
+    if (reason !== 'end' && reason !== 'length') return;
+    this.#counters.answered += 1;
+    this.#counters.answeredMs += totalMs;
+    if (firstTokenMs === null) return;
+    this.#counters.begun += 1;
+    this.#counters.begunMs += firstTokenMs;
+  }
+
+  /** Off after lack of memory; on again with a reset or a new engine process. */
+  language(state: 'on' | 'off'): void {
+    this.#language = state;
   }
 
   engineUp(info: EngineInfo): void {
     this.#info = info;
+    this.#language = 'on';
   }
 
   engineDown(): void {
@@ -122,6 +162,7 @@ export class StatusBoard {
       stamp: fromNs(context.nowNs),
       state: this.#state(context),
       mode: context.mode,
+      language: this.#language,
       provider: this.#info?.provider ?? '',
       precision: this.#info?.precision ?? '',
       instruction: context.instruction,
@@ -129,6 +170,9 @@ export class StatusBoard {
       replan_hz: this.#rates.replan,
       tokens_per_s: this.#rates.tokens,
       fresh_ratio: this.#rates.fresh,
+      tokens_per_frame: this.#stats?.decodeSteps ?? 0,
+      first_token_ms: this.#rates.firstTokenMs,
+      request_ms: this.#rates.requestMs,
       batch: this.#stats?.batch ?? 0,
       batch_max: this.#batchMax,
       queued: this.#stats?.queued ?? 0,
@@ -149,22 +193,27 @@ export class StatusBoard {
     };
   }
 
-  #state({ stopping, engineUp, mode }: StatusContext): NodeState {
+  #state({ stopping, engineUp, gate }: StatusContext): NodeState {
     if (stopping) return 'stopping';
     if (!engineUp) return this.#info === null ? 'starting' : 'engine_down';
-    return mode === 'active' || mode === 'ramp' ? 'running' : 'holding';
+    return gate === 'active' || gate === 'ramp' ? 'running' : 'holding';
   }
 
   #updateRates(nowMs: number): void {
     const ms = nowMs - this.#beforeMs;
     if (ms < MIN_PERIOD_MS) return;
     const [now, before] = [this.#counters, this.#before];
-    const ticks = now.ticks - before.ticks;
+    const grown = (name: keyof Counters): number => now[name] - before[name];
+    const perSecond = (name: keyof Counters): number => (grown(name) * 1000) / ms;
+    const mean = (sum: keyof Counters, count: keyof Counters): number =>
+      grown(count) === 0 ? 0 : grown(sum) / grown(count);
     this.#rates = {
-      action: (ticks * 1000) / ms,
-      replan: ((now.chunks - before.chunks) * 1000) / ms,
-      tokens: ((now.tokens - before.tokens) * 1000) / ms,
-      fresh: ticks === 0 ? 0 : (now.freshTicks - before.freshTicks) / ticks,
+      action: perSecond('ticks'),
+      replan: perSecond('chunks'),
+      tokens: perSecond('tokens'),
+      fresh: mean('freshTicks', 'ticks'),
+      firstTokenMs: mean('begunMs', 'begun'),
+      requestMs: mean('answeredMs', 'answered'),
     };
     this.#before = { ...now };
     this.#beforeMs = nowMs;

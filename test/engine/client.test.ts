@@ -47,6 +47,8 @@ class Robot {
         text: 'Scene: ',
         maxTokens,
         temperature: 1.5,
+        topK: 0,
+        topP: 1,
         samplingSeed: 3,
         priority: 0,
         deadlineInMs: null,
@@ -135,7 +137,7 @@ it.each([
   robot = new Robot();
   await robot.client.start();
   const done = robot.next('done');
-  const request = { id: 'bad', text: '', maxTokens: 5, temperature: 0, samplingSeed: 0, priority: 0, deadlineInMs: null, keepOnInstruction: false, ...change };
+  const request = { id: 'bad', text: '', maxTokens: 5, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineInMs: null, keepOnInstruction: false, ...change };
   robot.client.send({ type: 'request', request });
   expect(await done).toMatchObject({ id: 'bad', reason: 'rejected', sequence: 0, error: { code: 'REQUEST_INVALID' } });
 }); // prettier-ignore

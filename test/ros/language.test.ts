@@ -6,6 +6,8 @@ const request = (over: Partial<LanguageRequestMessage> = {}): LanguageRequestMes
   text: 'Subtask: ',
   max_tokens: 8,
   temperature: 0,
+  top_k: 0,
+  top_p: 0,
   seed: 0n,
   priority: 0,
   deadline: { sec: 0, nanosec: 0 },

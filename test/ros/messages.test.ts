@@ -73,18 +73,18 @@ describe('the instruction', () => {
 
   test('last writer wins; the same text, a second copy and an older message are no change', () => {
     const instruction = new Instruction();
-    expect(instruction.set(' reach the red block\n', origin(1n))).toBe(true);
-    expect(instruction.set('reach the red block', origin(2n))).toBe(false);
-    expect(instruction.set('go to the blue block', origin(3n))).toBe(true);
-    expect(instruction.set('reach the red block', origin(2n))).toBe(false);
-    expect(instruction.set('reach the red block', origin(1n, 'q'))).toBe(true);
+    expect(instruction.command(' reach the red block\n', origin(1n))).toBe(true);
+    expect(instruction.command('reach the red block', origin(2n))).toBe(false);
+    expect(instruction.command('go to the blue block', origin(3n))).toBe(true);
+    expect(instruction.command('reach the red block', origin(2n))).toBe(false);
+    expect(instruction.command('reach the red block', origin(1n, 'q'))).toBe(true);
     expect(instruction.text).toBe('reach the red block');
   });
 
   test.each(['', ' \n ', 'x'.repeat(5000)])('refused: %#', text => {
     const instruction = new Instruction();
-    instruction.set('stay', origin(1n));
-    expect(() => instruction.set(text, origin(2n))).toThrow(/the last one stays/);
+    instruction.command('stay', origin(1n));
+    expect(() => instruction.command(text, origin(2n))).toThrow(/the last one stays/);
     expect(instruction.text).toBe('stay');
   });
 });

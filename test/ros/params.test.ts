@@ -56,7 +56,9 @@ test('what must be set is said, all faults at once', () => {
 
 test('a misspelt name is found with its nearest', () => {
   const names = ['acton_rate_hz', 'use_sim_time', 'qos_overrides./a.depth', 'engine'];
-  expect(unknownParameters(names)).toEqual([{ name: 'acton_rate_hz', nearest: 'action_rate_hz' }]);
+  expect(unknownParameters(names, PARAMETERS)).toEqual([
+    { name: 'acton_rate_hz', nearest: 'action_rate_hz' },
+  ]);
 });
 
 test('config/oxygen.yaml has every default, and nothing else', () => {
@@ -70,9 +72,12 @@ test('config/oxygen.yaml has every default, and nothing else', () => {
   }
 });
 
-test('the table for the README has a row per parameter', () => {
+test('the table for the README has a row per parameter, those of a standing request included', () => {
   const rows = parameterTable().split('\n').slice(2);
-  expect(rows).toHaveLength(PARAMETERS.length);
+  expect(rows).toHaveLength(PARAMETERS.length + 10);
+  expect(rows.at(-10)).toMatch(
+    /^\| `<name>\.text` \| string \| required \|  \| Seed text; .* Can be changed live\. \|$/,
+  );
   expect(rows[2]).toBe('| `action_rate_hz` | double | `70` | from 1 to 500 | Rate of the `action` topic. |');
   expect(readFileSync(join(__dirname, '../../README.md'), 'utf8')).toContain(parameterTable());
 });
