@@ -1,3 +1,4 @@
+import type { StandingInput } from '../../src/engine/protocol';
 import { LanguageDesk } from '../../src/ros/language';
 import type { LanguageRequestMessage } from '../../src/ros/messages';
 
@@ -36,7 +37,11 @@ test('fields go over with their units', () => {
       text: 'Subtask: ',
     },
   });
-  expect(new LanguageDesk(64).admit(request())).toMatchObject({ request: { deadlineInMs: null } });
+  expect(new LanguageDesk(64).admit(request())).toMatchObject({
+    request: { deadlineInMs: null, topK: 0, topP: 1 },
+  });
+  const sampled = request({ temperature: 1, top_k: 40, top_p: 0.5 });
+  expect(new LanguageDesk(64).admit(sampled)).toMatchObject({ request: { topK: 40, topP: 0.5 } });
 });
 
 test.each<[string, Partial<LanguageRequestMessage>, RegExp]>([
@@ -45,6 +50,9 @@ test.each<[string, Partial<LanguageRequestMessage>, RegExp]>([
   ['max_tokens huge', { max_tokens: 2 ** 31 - 1 }, /max_tokens is 2147483647/],
   ['temperature negative', { temperature: -0.1 }, /temperature/],
   ['temperature NaN', { temperature: NaN }, /temperature/],
+  ['top_k negative', { top_k: -1 }, /top_k is -1; it must be 0 \(off\) or more/],
+  ['top_p above 1', { top_p: 1.01 }, /top_p is 1.01; it must be from 0 \(off\) to 1/],
+  ['top_p NaN', { top_p: NaN }, /top_p/],
   ['deadline negative', { deadline: { sec: -1, nanosec: 0 } }, /deadline/],
   ['text of a megabyte', { text: 'x'.repeat(1_000_000) }, /more than 4096 letters/],
   ['endless id', { id: 'x'.repeat(1_000_000) }, /more than 128 letters/],
@@ -76,4 +84,50 @@ test('the caption shows every open request, then the last finished one', () => {
   expect(desk.caption()).toBe('Scene: red near');
   desk.close('b');
   expect(desk.caption()).toBe('Scene: red near');
+});
+
+describe('standing requests', () => {
+  const narration: StandingInput = {
+    name: 'narration',
+    text: 'Scene: ',
+    every: { kind: 'ended' },
+    maxTokens: 8,
+    temperature: 0,
+    topK: 0,
+    topP: 1,
+    samplingSeed: 0,
+    priority: 0,
+    deadlineInMs: null,
+    keepOnInstruction: false,
+  };
+
+  test('one opens with its first token, is in the caption, and gives its text at the end', () => {
+    const desk = new LanguageDesk(64);
+    desk.standing([narration]);
+    desk.admit(request());
+    expect(desk.isOpen('narration/0')).toBe(false);
+    desk.append('narration/0', 'a red ');
+    desk.append('narration/0', 'block');
+    desk.append('other/0', 'nobody');
+    expect(desk.isOpen('narration/0')).toBe(true);
+    expect(desk.caption()).toBe('Subtask:\nScene: a red block');
+    desk.standing([]); // what runs keeps its name
+    expect(desk.close('narration/0')).toEqual({ standing: 'narration', text: 'a red block' });
+    expect(desk.close('narration/1')).toEqual({ standing: null, text: '' });
+    desk.append('a', 'turn');
+    expect(desk.close('a')).toEqual({ standing: null, text: 'turn' });
+  });
+
+  test('their ids are theirs', () => {
+    const desk = new LanguageDesk(64);
+    desk.standing([narration]);
+    expect(desk.admit(request({ id: 'narration/3' }))).toMatchObject({
+      admitted: false,
+      announce: false,
+      message: expect.stringMatching(/ids that begin with narration\/ are those of a standing request/),
+    });
+    for (const id of ['narration', 'narration2/3', '/3', 'other/1']) {
+      expect(desk.admit(request({ id }))).toMatchObject({ admitted: true });
+    }
+  });
 });

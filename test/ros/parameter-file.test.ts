@@ -60,6 +60,8 @@ const REFUSED: readonly (readonly [string, RegExp])[] = [
   ['"/ox-y":\n  ros__parameters:\n    a: 1\n', /^line 2: \/ox-y: "ox-y" is no name/],
   ['/**:\n  /oxygen:\n    ros__parameters: {a: 1}\n', /^line 3: .*"" is no name/],
   ['/**:\n\tros__parameters:\n', /^line 2: /],
+  ['/**:\n  ros__parameters:\n    a: [narration, y]\n', /^line 3: a mixes types; quote its items/],
+  ['/**:\n  ros__parameters:\n    a: [1, 2.5]\n', /^line 3: a mixes types/],
 ];
 
 test('every scalar has the type and value that rcl gives it, and what rcl refuses is refused', () => {
