@@ -1,70 +1,121 @@
-/** `oxygen bench`: frame time, language rate and batch with one new language request per frame. */
+/** `oxygen bench`: the paper's workloads in all modes, as a table, as JSON and as a report. */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { runWorkload, type Workload } from '../bench';
+import { longest, parseArrivals } from '../bench/arrivals';
+import { realFolder } from '../bench/memory';
+import { BENCH_MODES, type BenchMode, type BenchResult } from '../bench/result';
+import { prefixLength, runBench as run, type BenchSettings } from '../bench/run';
+import { SWEEPS } from '../bench/sweep';
+import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
-import { ModelSessions } from '../engine/model-sessions';
+import type { TokensPerFrame } from '../core/types';
+import { readManifest } from '../model/manifest';
 import { choice, integer, parseOptions, required } from './args';
 import { Progress } from './progress';
 
 const OPTIONS = {
   engine: { type: 'string', value: 'DIR', help: 'the engine folder' },
-  mode: { type: 'string', value: 'oxygen', help: 'how the tasks share the engine (default oxygen)' },
+  mode: { type: 'string', value: 'MODE', help: 'all (default), isolated, parallel, shared or oxygen' },
   tokens: { type: 'string', value: 'N', help: 'tokens per language request (default 20)' },
-  'tokens-per-frame': { type: 'string', value: 'K', help: 'decode steps per frame (default 5)' },
-  frames: { type: 'string', value: 'F', help: 'measured frames, after a warm-up of N/K + 1 (default 20)' },
+  'tokens-per-frame': { type: 'string', value: 'K', help: 'decode steps per frame, or auto (default 5)' },
+  'denoise-steps': { type: 'string', value: 'S', help: "Euler steps per chunk (default: the model's)" },
+  frames: { type: 'string', value: 'F', help: 'counted frames per mode, all repeats together (default 20)' },
+  repeats: { type: 'string', value: 'R', help: 'repeats, in which the modes take turns (default 3)' },
   threads: { type: 'string', value: 'T', help: 'intra-op threads (default: all cores)' },
-  json: { type: 'string', value: 'FILE', help: 'also write the figures as JSON' },
+  arrivals: {
+    type: 'string',
+    value: 'PATTERN',
+    help: 'uniform:1 (default), uniform:0.5, poisson:1.5, bursty:4/8, random:5,20@0.5 …',
+  },
+  'execute-ms': {
+    type: 'string',
+    value: 'MS',
+    help: 'for auto: how long a chunk plays (default: its steps at 30 Hz)',
+  },
+  seed: { type: 'string', value: 'N', help: 'seed of pictures, prompts, noise and arrivals (default 0)' },
+  sweep: { type: 'string', value: 'SWEEP', help: "none, quick (default) or full (the paper's grid)" },
+  json: { type: 'string', value: 'FILE', help: 'also write all figures as JSON' },
+  html: { type: 'string', value: 'FILE', help: 'also write a report with figures' },
 } as const;
+
+type Given = NonNullable<ReturnType<typeof parseOptions<typeof OPTIONS>>>;
+
+const ACTION_RATE_HZ = 30;
+const MAX_THREADS = 1024;
 
 export async function runBench(args: string[]): Promise<number> {
   const o = parseOptions('bench', OPTIONS, args);
   if (!o) return 0;
-  const mode = choice('mode', o.mode, ['oxygen'], 'oxygen');
-  const tokens = integer('tokens', o.tokens, 20, 1, 1000);
-  const tokensPerFrame = integer('tokens-per-frame', o['tokens-per-frame'], 5, 1, 1000);
-  const threads = integer('threads', o.threads, availableParallelism(), 1, 1024);
-  const workload: Workload = {
-    tokens,
-    tokensPerFrame,
-    frames: integer('frames', o.frames, 20, 1, 100_000),
-    warmUpFrames: Math.ceil(tokens / tokensPerFrame) + 1,
-  };
-  const sessions = await ModelSessions.load(required('bench', 'engine', o.engine), threads);
+  const settings = readSettings(o);
   const progress = new Progress('bench');
+  let result: BenchResult;
   try {
-    const r = await runWorkload(sessions, workload, (done, total) => progress.update(done, total, mode));
-    progress.end();
-    console.log(
-      `engine ${sessions.manifest.name} (${sessions.manifest.precision}), ${threads} threads, mode ${mode}, N ${tokens}, k ${tokensPerFrame}`,
-    );
-    console.log(
-      `frame ${r.frameMsMedian.toFixed(1)} ms median, ${r.frameMsP95.toFixed(1)} ms p95 over ${r.frames} frames`,
-    );
-    console.log(
-      `chunk out ${r.firstActionMsMedian.toFixed(1)} ms after the frame's start; replan ${r.replanHz.toFixed(2)} Hz`,
-    );
-    console.log(`language ${r.tokensPerSecond.toFixed(1)} tokens/s, batch ${r.batchMean.toFixed(2)}`);
-    if (o.json !== undefined) {
-      const figures = {
-        frame_ms_median: r.frameMsMedian,
-        frame_ms_p95: r.frameMsP95,
-        first_action_ms_median: r.firstActionMsMedian,
-        replan_hz: r.replanHz,
-        action_hz: r.replanHz * sessions.manifest.model.horizon,
-        tokens_per_s: r.tokensPerSecond,
-        batch_mean: r.batchMean,
-      };
-      writeFileSync(
-        o.json,
-        `${JSON.stringify({ threads, workload, modes: { [mode]: figures } }, null, 1)}\n`,
-      );
-    }
-    if (r.failures.length > 0)
-      throw new OxygenError('RUN_FAILED', `${r.failures.length} runs failed: ${r.failures[0]}`);
-    return 0;
+    result = await run(settings, { progress: (done, total, what) => progress.update(done, total, what) });
   } finally {
     progress.end();
-    await sessions.release();
   }
+  console.log(printed(result).join('\n'));
+  if (o.json !== undefined) writeFileSync(o.json, `${JSON.stringify(result, null, 1)}\n`);
+  return exitCode(result);
+}
+
+/** Every option, checked before anything is loaded. */
+function readSettings(o: Given): BenchSettings {
+  const engineDir = required('bench', 'engine', o.engine);
+  const mode = choice('mode', o.mode, ['all', ...BENCH_MODES], 'all');
+  const tokens = integer('tokens', o.tokens, 20, 1, 1000);
+  const arrivals = o.arrivals ?? 'uniform:1';
+  const wanted = {
+    modes: mode === 'all' ? BENCH_MODES : [mode satisfies BenchMode],
+    tokens,
+    tokensPerFrame: tokensPerFrame(o['tokens-per-frame']),
+    frames: integer('frames', o.frames, 20, 1, 100_000),
+    repeats: integer('repeats', o.repeats, 3, 1, 1000),
+    threads: integer('threads', o.threads, availableParallelism(), 1, MAX_THREADS),
+    arrivals,
+    seed: integer('seed', o.seed, 0, 0, 2 ** 31 - 1),
+    sweep: choice('sweep', o.sweep, SWEEPS, 'quick'),
+  };
+  const length = longest(parseArrivals(arrivals), tokens);
+  const manifest = readManifest(engineDir);
+  const room = manifest.maxPositions - prefixLength(manifest);
+  if (length > room) {
+    throw new OxygenError(
+      'USAGE',
+      `requests of ${length} tokens do not fit: this engine has room for ${room} after its prefix of ` +
+        `${prefixLength(manifest)}; lower --tokens`,
+    );
+  }
+  const { horizon, denoiseSteps } = manifest.model;
+  return {
+    ...wanted,
+    engineDir: realFolder(engineDir),
+    manifest,
+    denoiseSteps: integer('denoise-steps', o['denoise-steps'], denoiseSteps, 1, 100),
+    executeMs: integer(
+      'execute-ms',
+      o['execute-ms'],
+      Math.round((1000 * horizon) / ACTION_RATE_HZ),
+      1,
+      60_000,
+    ),
+  };
+}
+
+function tokensPerFrame(value: string | undefined): TokensPerFrame {
+  if (value === 'auto') return { kind: 'auto', minSteps: 1 };
+  if (value !== undefined && !/^\d+$/.test(value)) {
+    throw new OxygenError(
+      'USAGE',
+      `--tokens-per-frame must be a whole number from 1 to 1000 or auto, got ${JSON.stringify(value)}`,
+    );
+  }
+  return { kind: 'fixed', steps: integer('tokens-per-frame', value, 5, 1, 1000) };
+}
+
+/** With one thread the promise is exact: a text or a chunk that parts is a fault. */
+function exitCode({ threads, modes }: BenchResult): number {
+  const all = Object.values(modes);
+  const parted = all.some(m => m.near_ties + m.differing > 0) || new Set(all.map(m => m.chunk_hash)).size > 1;
+  return threads === 1 && parted ? 1 : 0;
 }

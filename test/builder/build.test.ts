@@ -135,7 +135,19 @@ it.each(['language.onnx', 'vision.weights', 'engine.json', 'norm_stats.json'])(
 
 it('an engine works from any directory', async () => {
   const { code } = await oxygen(
-    ['bench', '--engine', engineDir('odd'), '--frames', '2', '--tokens', '2'],
+    [
+      'bench',
+      '--engine',
+      engineDir('odd'),
+      '--mode',
+      'oxygen',
+      '--frames',
+      '2',
+      '--tokens',
+      '2',
+      '--sweep',
+      'none',
+    ],
     '/',
   );
   expect(code).toBe(0);
