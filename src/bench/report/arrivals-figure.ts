@@ -1,0 +1,99 @@
+/** Action rate when requests do not come evenly. */
+import type { BenchResult, SweepPoint } from '../result';
+import { figure, grid, section } from './blocks';
+import type { Child, Markup } from './markup';
+import { LOOKS } from './modes';
+import { digits, percent, ratio, times } from './numbers';
+import { rowsWithAxis } from './row-chart';
+import type { Scale } from './scale';
+import { allPoints, counterpart } from './select';
+import { group, line, marker } from './svg';
+
+interface Pair {
+  readonly arrivals: string;
+  readonly oxygen: SweepPoint;
+  readonly isolated: SweepPoint;
+}
+
+/** Nothing with fewer than two patterns. */
+export function arrivalsSection(r: BenchResult): Markup | null {
+  const pairs = pairsOf(r);
+  if (pairs.length < 2) return null;
+  const kinds = [...new Set(pairs.map(p => kindOf(p.arrivals)))];
+  const gains = pairs.flatMap(p => ratio(p.oxygen.action_hz, p.isolated.action_hz) ?? []);
+  const first = pairs[0] as Pair;
+  return section(
+    'arrivals',
+    'Uneven language load',
+    gains.length === 0
+      ? 'Requests that come in other patterns than one per frame.'
+      : `Whatever the pattern, oxygen gives ${times(Math.min(...gains))} to ${times(Math.max(...gains))} the actions of isolated ` +
+          `(N ${first.oxygen.tokens}, k ${first.oxygen.tokens_per_frame}).`,
+    grid(kinds.map(kind => kindFigure(kind, pairs.filter(p => kindOf(p.arrivals) === kind)))), // prettier-ignore
+  );
+}
+
+const kindOf = (arrivals: string): string => arrivals.split(':')[0] ?? '';
+
+/** Of every pattern the pair with most language; the sweep measures all at the same N and k. */
+function pairsOf(r: BenchResult): Pair[] {
+  const points = allPoints(r).filter(p => p.denoise_steps === r.settings.denoise_steps);
+  const byPattern = new Map<string, Pair>();
+  const longest = Math.max(0, ...r.sweep.filter(p => p.arrivals !== r.settings.arrivals).map(p => p.tokens));
+  for (const oxygen of points) {
+    if (oxygen.mode !== 'oxygen' || oxygen.tokens !== longest) continue;
+    const isolated = counterpart(points, oxygen, 'isolated');
+    const own = r.settings.tokens_per_frame === oxygen.tokens_per_frame;
+    if (isolated && (own || !byPattern.has(oxygen.arrivals)))
+      byPattern.set(oxygen.arrivals, { arrivals: oxygen.arrivals, oxygen, isolated });
+  }
+  return [...byPattern.values()];
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  uniform: 'Evenly',
+  poisson: 'At random (Poisson)',
+  bursty: 'In bursts',
+  random: 'Short and long texts',
+};
+
+function kindFigure(kind: string, pairs: readonly Pair[]): Markup {
+  const rates = (p: Pair) => `${digits(p.isolated.action_hz)} → ${digits(p.oxygen.action_hz)}/s`;
+  return figure(
+    TITLES[kind] ?? kind,
+    rowsWithAxis(
+      {
+        about: `Actions per second, isolated and oxygen: ${pairs.map(p => `${inWords(p.arrivals)} ${rates(p)}`).join('; ')}`,
+        xTitle: 'actions per second',
+        rows: pairs.map(p => ({ label: inWords(p.arrivals), name: 'plain', figure: rates(p) })),
+        maxima: pairs.map(p => Math.max(p.oxygen.action_hz, p.isolated.action_hz)),
+      },
+      (i, x, y) => pair(pairs[i] as Pair, x, y + 8),
+    ),
+  );
+}
+
+function pair({ oxygen, isolated }: Pair, x: Scale, y: number): Child {
+  const at = (p: SweepPoint) => {
+    const { name, marker: shape } = LOOKS[p.mode];
+    return group({ class: name }, marker(shape, x.at(p.action_hz), y, `${p.mode}: ${digits(p.action_hz)} actions/s`));
+  }; // prettier-ignore
+  return [line(x.at(isolated.action_hz), y, x.at(oxygen.action_hz), y, 'link'), at(isolated), at(oxygen)];
+}
+
+/** `random:5,20@0.3` → `5 or 20 tokens, 30 % of them 20`. */
+export function inWords(arrivals: string): string {
+  const [, kind, a = '', b = '', share = ''] = /^([a-z]+):([\d.]+)[,/]?([\d.]*)@?([\d.]*)$/.exec(arrivals) ?? [];
+  switch (kind) {
+    case 'uniform':
+      return Number(a) < 1 ? `${a} requests per frame` : `${a} ${a === '1' ? 'request' : 'requests'} per frame`;
+    case 'poisson':
+      return `${a} requests per frame on average`;
+    case 'bursty':
+      return `${a} requests every ${b} frames`;
+    case 'random':
+      return `${a} or ${b} tokens, ${percent(Number(share))} of them ${b}`;
+    default:
+      return arrivals;
+  }
+} // prettier-ignore

@@ -1,0 +1,99 @@
+/** Where a frame's time goes: single runs, added up as often as each mode makes them. */
+import type { BenchMode, BenchResult, ModeFigures, Parts } from '../result';
+import { figure, grid, key, section } from './blocks';
+import type { Markup } from './markup';
+import { measuredModes } from './mode-figures';
+import { LOOKS } from './modes';
+import { change, digits, duration, growth, percent } from './numbers';
+import { rowChart, type Row } from './row-chart';
+
+const STAGES = ['vision', 'prefill', 'denoise', 'decode', 'manager'] as const;
+type Stage = (typeof STAGES)[number];
+
+/** One process does everything in turn, so its runs add up. */
+const SERIAL = ['isolated', 'shared', 'oxygen'] as const satisfies readonly BenchMode[];
+
+/** Milliseconds of each stage in a mean frame. */
+export function stages(mode: (typeof SERIAL)[number], f: ModeFigures, parts: Parts): Record<Stage, number> {
+  const requests = f.frames > 0 ? f.requests / f.frames : 0;
+  const prefills = mode === 'isolated' ? 1 + requests : 1;
+  const tokens = (f.tokens_per_s * f.frame_ms_median) / 1000;
+  const batch = Math.max(1, f.batch_mean);
+  return {
+    vision: prefills * parts.vision,
+    prefill: prefills * parts.prefill,
+    denoise: parts.denoise,
+    decode: (tokens / batch) * decodeMs(parts.decode, batch),
+    manager: f.manager_ms_median,
+  };
+}
+
+/** One decode step of `batch` rows, between the measured ones on a straight line, outside like the nearest. */
+export function decodeMs(measured: Parts['decode'], batch: number): number {
+  const known = Object.entries(measured)
+    .map(([rows, ms]) => ({ rows: Number(rows), ms }))
+    .sort((a, b) => a.rows - b.rows);
+  const above = known.find(k => k.rows >= batch);
+  const below = known.findLast(k => k.rows <= batch);
+  if (!above || !below) return (above ?? below)?.ms ?? 0;
+  if (above.rows === below.rows) return above.ms;
+  return below.ms + ((above.ms - below.ms) * (batch - below.rows)) / (above.rows - below.rows);
+}
+
+export function frameSection(r: BenchResult): Markup | null {
+  const rows = measuredModes(r).flatMap(({ mode, figures }): Row[] => {
+    const serial = SERIAL.find(m => m === mode);
+    if (!serial) return [];
+    const split = stages(serial, figures, r.parts_ms);
+    return [
+      {
+        label: mode,
+        name: LOOKS[mode].name,
+        figure: `measured ${duration(figures.frame_ms_median)}`,
+        parts: STAGES.map(stage => ({
+          name: `p-${stage}`,
+          value: split[stage],
+          text: digits(split[stage]),
+          title: `${mode}, ${stage}: ${duration(split[stage])}`,
+        })),
+        mark: {
+          value: figures.frame_ms_median,
+          title: `measured frame: ${duration(figures.frame_ms_median)}`,
+        },
+      },
+    ];
+  });
+  if (rows.length === 0) return null;
+  return section(
+    'frame',
+    'Where a frame’s time goes',
+    lead(r),
+    grid(
+      figure(
+        'Stages of a frame',
+        rowChart({
+          about: `Stages of a frame in milliseconds: ${rows.map(row => `${row.label}: ${row.parts.map(p => p.title).join(', ')}`).join('; ')}`,
+          xTitle: 'ms',
+          rows,
+        }),
+        [
+          key(STAGES.map(stage => [`p-${stage}`, stage])),
+          'Stages were timed as single runs; the line across a bar is the whole frame as measured. Manager: all time outside of model runs.',
+        ],
+      ),
+    ),
+  );
+}
+
+function lead(r: BenchResult): string {
+  const { isolated, oxygen } = r.modes;
+  const said: string[] = [];
+  if (oxygen) said.push(`Managing cache and requests takes ${percent(oxygen.manager_share)} of a frame in oxygen.`);
+  if (isolated) {
+    said.push(
+      `isolated is no straw man: its parts add up to ${duration(r.parts_ms.isolated_expected)}, measured were ` +
+        `${duration(isolated.frame_ms_median)} (${change(growth(isolated.frame_ms_median, r.parts_ms.isolated_expected))}).`,
+    );
+  }
+  return said.join(' ') || 'Single runs, added up as often as a frame makes them.';
+} // prettier-ignore

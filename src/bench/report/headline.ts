@@ -1,0 +1,107 @@
+/** The figures that matter most, first and in plain words. */
+import type { BenchResult } from '../result';
+import { mono } from './blocks';
+import { h, type Child, type Markup } from './markup';
+import { change, digits, duration, growth, percent, ratio, times, unit } from './numbers';
+
+interface Tile {
+  readonly label: string;
+  readonly value: string;
+  readonly detail: string;
+}
+
+export function headline(r: BenchResult): Markup {
+  const { engine, machine, settings: s } = r;
+  return h(
+    'header',
+    {},
+    h('p', { class: 'eyebrow' }, 'oxygen bench'),
+    h('h1', {}, title(r)),
+    h(
+      'p',
+      { class: 'under' },
+      mono(engine.name),
+      ` ${engine.precision}, ${digits(engine.parameters / 1e6)} million parameters, on ${machine.cpu}, ` +
+        `${r.threads} of ${machine.cores} ${machine.cores === 1 ? 'core' : 'cores'}. ` +
+        `One observation of ${s.prefix} positions per frame, ${s.horizon} actions per chunk, ${s.denoise_steps} denoise steps, ` +
+        `language requests ${s.arrivals} of N = ${s.tokens} tokens, k = ${s.tokens_per_frame} per frame.`,
+    ),
+    h('dl', { class: 'tiles' }, tiles(r).map(tile)),
+    words(r),
+  );
+}
+
+function title({ modes: { oxygen, isolated } }: BenchResult): string {
+  const factor = ratio(isolated?.frame_ms_median ?? null, oxygen?.frame_ms_median ?? null);
+  if (factor !== null) {
+    return factor >= 1
+      ? `Actions and language from one model, ${times(factor)} as fast as one after the other`
+      : `Actions and language from one model: ${times(factor)} the speed of one after the other`;
+  }
+  return 'Actions and language from one model, on this machine';
+}
+
+const tile = (t: Tile): Child =>
+  h('div', {}, h('dt', {}, t.label), h('dd', { class: 'value' }, t.value), h('dd', {}, t.detail));
+
+function tiles(r: BenchResult): Tile[] {
+  const { isolated, oxygen } = r.modes;
+  const mode = oxygen ?? Object.values(r.modes)[0];
+  if (!mode) return [];
+  const compared = (value: string | null, otherwise: string) => (value === null ? otherwise : value);
+  const plain = isolated && isolated !== mode ? isolated : null;
+  return [
+    {
+      label: 'One frame',
+      value: duration(mode.frame_ms_median),
+      detail: compared(plain && `isolated: ${duration(plain.frame_ms_median)}`, `95 % are below ${duration(mode.frame_ms_p95)}`),
+    },
+    {
+      label: 'Actions',
+      value: `${digits(mode.action_hz)} per second`,
+      detail: `a new chunk ${digits(mode.replan_hz)} times per second` + (plain ? `; isolated: ${digits(plain.action_hz)} actions` : ''),
+    },
+    {
+      label: 'Language',
+      value: `${digits(mode.tokens_per_s)} tokens/s`,
+      detail: `${digits(mode.batch_mean)} texts at once` + (plain ? `; isolated: ${digits(plain.tokens_per_s)} tokens/s` : ''),
+    },
+    {
+      label: 'From frame to chunk',
+      value: duration(mode.first_action_ms_median),
+      detail: `without any language: ${duration(r.parts_ms.frame_without_language)}`,
+    },
+    {
+      label: 'Managing cache and requests',
+      value: percent(mode.manager_share),
+      detail: `of a frame, ${duration(mode.manager_ms_median)}`,
+    },
+    {
+      label: 'Peak memory',
+      value: unit(mode.peak_pss_mb, 'MB'),
+      detail: compared(
+        plain && growth(mode.peak_pss_mb, plain.peak_pss_mb) !== null
+          ? `${change(growth(mode.peak_pss_mb, plain.peak_pss_mb))} against isolated`
+          : null,
+        `up to ${digits(mode.batch_max)} texts at once`,
+      ),
+    },
+  ];
+} // prettier-ignore
+
+const words = (r: BenchResult): Markup =>
+  h(
+    'p',
+    { class: 'words' },
+    'A ',
+    h('em', {}, 'frame'),
+    ' is one observation: camera pictures, joint state, instruction. The model reads it (',
+    h('em', {}, 'prefill'),
+    '), plans a ',
+    h('em', {}, 'chunk'),
+    ` of ${r.settings.horizon} actions (`,
+    h('em', {}, 'denoise'),
+    '), and writes text token by token (',
+    h('em', {}, 'decode'),
+    '). Actions per second are actions per chunk divided by the frame time, as the paper counts them; new chunks per second are the honest rate of replanning.',
+  );

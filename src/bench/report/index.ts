@@ -1,0 +1,59 @@
+/** The report of a bench: one HTML file that needs nothing else. */
+import type { BenchResult } from '../result';
+import { arrivalsSection } from './arrivals-figure';
+import { equalitySection } from './equality';
+import { frameSection } from './frame-figure';
+import { headline } from './headline';
+import { latencySection } from './latency-figure';
+import { h, raw } from './markup';
+import { ablationSection, memorySection } from './mode-figures';
+import { settingsSection } from './settings';
+import { denoiseSection, loadSection, speedupSection } from './speedup-figures';
+import { STYLE } from './style';
+import { figuresSection, rooflineSection } from './tables';
+
+/** Sections without data are left out, and named at the end. */
+export function renderReport(result: BenchResult): string {
+  const sections = [
+    ['speed-up against N and k', speedupSection(result)],
+    ['ablation', ablationSection(result)],
+    ['action rate under language load', loadSection(result)],
+    ['latency', latencySection(result)],
+    ['memory', memorySection(result)],
+    ['stages of a frame', frameSection(result)],
+    ['uneven language load', arrivalsSection(result)],
+    ['denoise steps', denoiseSection(result)],
+    ['roofline', rooflineSection(result.roofline)],
+    ['equality of the modes', equalitySection(result)],
+  ] as const;
+  const missing = sections.filter(([, content]) => content === null).map(([name]) => name);
+  const page = h(
+    'html',
+    { lang: 'en' },
+    h(
+      'head',
+      {},
+      h('meta', { charset: 'utf-8' }),
+      h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
+      h('meta', { name: 'color-scheme', content: 'light dark' }),
+      h('title', {}, `oxygen bench: ${result.engine.name}`),
+      h('style', {}, raw(STYLE)),
+    ),
+    h(
+      'body',
+      {},
+      h(
+        'main',
+        {},
+        headline(result),
+        sections.map(([, content]) => content),
+        figuresSection(result),
+        settingsSection(result),
+        missing.length === 0
+          ? null
+          : h('p', { class: 'missing' }, `Not measured in this run: ${missing.join(', ')}.`),
+      ),
+    ),
+  );
+  return `<!doctype html>\n${page.html}\n`;
+}

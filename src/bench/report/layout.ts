@@ -1,0 +1,35 @@
+/** Where labels go, so that none covers another. */
+
+/** Size of the charts' text, and the distance of two lines of it, in SVG units. */
+export const FONT = 11;
+export const LINE = 14;
+
+/** Width of text in the charts' font, rather too much than too little. */
+export const textWidth = (text: string): number => text.length * FONT * 0.58;
+
+export interface Extent {
+  readonly centre: number;
+  readonly size: number;
+}
+
+/**
+ * Moves intervals apart, as little as that needs and within low..high as far as they fit; the order of their centres
+ * stays. Returns the new centres.
+ */
+export function spread(extents: readonly Extent[], low: number, high: number): number[] {
+  const order = extents.map((e, index) => ({ ...e, index })).sort((a, b) => a.centre - b.centre);
+  const result = new Array<number>(extents.length).fill(0);
+  let edge = low;
+  for (const e of order) {
+    const centre = Math.max(e.centre, edge + e.size / 2);
+    result[e.index] = centre;
+    edge = centre + e.size / 2;
+  }
+  edge = high;
+  for (const e of order.reverse()) {
+    const centre = Math.min(result[e.index] ?? 0, edge - e.size / 2);
+    result[e.index] = Math.max(centre, low + e.size / 2);
+    edge = centre - e.size / 2;
+  }
+  return result;
+}

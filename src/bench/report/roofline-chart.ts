@@ -1,0 +1,98 @@
+/** The roofline: what a run can reach at most, by how much it computes for each byte that it reads. */
+import type { Roofline } from '../result';
+import { FONT, textWidth } from './layout';
+import type { Markup } from './markup';
+import { digits, percent, unit } from './numbers';
+import { decades, type Scale } from './scale';
+import { group, line, marker, polyline, svg, text, WIDTH, type Marker } from './svg';
+
+interface RunPoint {
+  readonly label: string;
+  readonly name: string;
+  readonly marker: Marker;
+  /** Operations per byte. */
+  readonly intensity: number;
+  /** 10⁹ operations per second. */
+  readonly rate: number;
+}
+
+const HEIGHT = 270;
+const [LEFT, RIGHT, TOP, BOTTOM] = [44, WIDTH - 10, 30, HEIGHT - 38];
+
+/** null when a peak or a run was not measured. */
+export function rooflineChart(r: Roofline): Markup | null {
+  const points = runPoints(r).filter(p => p.intensity > 0 && p.rate > 0);
+  const { gemm_gflops: peak, bandwidth_gb_s: bandwidth } = r;
+  if (peak <= 0 || bandwidth <= 0 || points.length === 0) return null;
+  const ridge = peak / bandwidth;
+  const xs = [...points.map(p => p.intensity), ridge];
+  const x = decades([Math.min(...xs) / 2, Math.max(...xs) * 2], LEFT, RIGHT);
+  const ends = [x.ticks[0]?.value ?? 1, x.ticks.at(-1)?.value ?? 1] as const;
+  const floor = bandwidth * ends[0];
+  const y = decades([...points.map(p => p.rate / 2), floor, peak * 1.5], BOTTOM, TOP);
+  const roof = (intensity: number) => Math.min(peak, bandwidth * intensity);
+  return svg(
+    HEIGHT,
+    `Roofline: ${points.map(p => `${p.label}, ${digits(p.rate)} billion operations per second`).join('; ')}`,
+    axes(x, y),
+    polyline(
+      [ends[0], ridge, ends[1]].map(v => [x.at(v), y.at(roof(v))] as const),
+      'roof',
+    ),
+    text(RIGHT - 4, y.at(peak) - 6, `arithmetic ${unit(peak, 'GFLOP/s')}`, 'note', 'end'),
+    bandwidthLabel(bandwidth, ridge, x, y),
+    points.map(p => point(p, roof(p.intensity), x, y)),
+  );
+}
+
+function runPoints({ prefill, decode }: Roofline): RunPoint[] {
+  const perByte = (run: { gflop: number; mb: number }) => (run.mb > 0 ? (run.gflop / run.mb) * 1000 : 0);
+  return [
+    {
+      label: `prefill ${percent(prefill.share)} of arithmetic`,
+      name: 'p-prefill',
+      marker: 'circle',
+      intensity: perByte(prefill),
+      rate: prefill.gflops,
+    },
+    {
+      label: `decode ${percent(decode.share)} of bandwidth`,
+      name: 'p-decode',
+      marker: 'square',
+      intensity: perByte(decode),
+      rate: decode.ms > 0 ? (decode.gflop / decode.ms) * 1000 : 0,
+    },
+  ];
+}
+
+const axes = (x: Scale, y: Scale): Markup[] => [
+  text(0, FONT, '10⁹ operations per second', 'axis-title'),
+  text((LEFT + RIGHT) / 2, HEIGHT - 5, 'operations per byte read', 'axis-title', 'middle'),
+  ...y.ticks.flatMap((t, i) => [
+    line(LEFT, y.at(t.value), RIGHT, y.at(t.value), i === 0 ? 'axis' : 'grid'),
+    text(LEFT - 6, y.at(t.value) + 4, t.text, 'tick', 'end'),
+  ]),
+  ...x.ticks.flatMap(t => [
+    line(x.at(t.value), TOP, x.at(t.value), BOTTOM, 'grid'),
+    text(x.at(t.value), BOTTOM + 16, t.text, 'tick', 'middle'),
+  ]),
+];
+
+/** Along the slope, above it. */
+function bandwidthLabel(bandwidth: number, ridge: number, x: Scale, y: Scale): Markup {
+  const words = `memory ${unit(bandwidth, 'GB/s')}`;
+  const at = Math.max(LEFT + textWidth(words) + 4, x.at(ridge / 4));
+  return text(at - 8, Math.max(TOP + 18, y.at(bandwidth * (ridge / 4)) - 6), words, 'note', 'end');
+}
+
+function point(p: RunPoint, roof: number, x: Scale, y: Scale): Markup {
+  const [px, py] = [x.at(p.intensity), y.at(p.rate)];
+  // the label lies below the roof, on the side that has room
+  const room = px + 10 + textWidth(p.label) < RIGHT;
+  return group(
+    { class: p.name },
+    line(px, y.at(roof), px, py, 'leader'),
+    marker(p.marker, px, py, `${p.label}: ${digits(p.rate)} GFLOP/s at ${digits(p.intensity)} per byte`),
+    text(room ? px + 9 : px - 9, py + FONT + 6, p.label, 'series', room ? 'start' : 'end'),
+  );
+}
