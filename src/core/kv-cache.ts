@@ -1,8 +1,9 @@
 /**
  * The unified KV cache. Per layer one K and one V array [rows, capacity, headDim], allocated once.
  * Rows 0..B-1 are the active requests, always dense, so a decode batch is a view. The newest frame's prefix is kept
- * as well: in row B while nobody has adopted it, else inside the row of the request that did.
- * A run reserves nothing that could be lost: its result is written by a commit that first checks every value.
+ * as well: in a free row (B or above) while nobody has adopted it, else inside the row of a request that began with it.
+ * A run reserves nothing that could be lost: its result is written by a commit that first checks every value. So only
+ * finite values ever enter, and what lies beyond a row's length is masked: rows need no clearing.
  */
 import { OxygenError } from './errors';
 import type { Candidates, KvView, NewKv } from './ports';
@@ -27,6 +28,8 @@ export interface Prefix {
 
 export interface RowSnapshot {
   readonly id: string;
+  /** The frame whose prefix it began with. */
+  readonly frameId: number;
   readonly prefixLength: number;
   readonly length: number;
   readonly cap: number;
@@ -34,14 +37,15 @@ export interface RowSnapshot {
 
 export interface CacheSnapshot {
   readonly rows: readonly RowSnapshot[];
-  /** `row` is where it lies; equal to rows.length when nobody adopted it. */
+  /** `row` is where it lies; rows.length or above when nobody adopted it. */
   readonly prefix: (Prefix & { readonly row: number }) | null;
   readonly shape: KvCacheShape;
 }
 
 interface Row {
   readonly id: string;
-  readonly prefixLength: number;
+  /** What it began with: the very object that commitPrefix was given. */
+  readonly prefix: Prefix;
   readonly cap: number;
   length: number;
 }
@@ -50,20 +54,15 @@ export class KvCache {
   readonly shape: KvCacheShape;
   readonly #k: readonly Float32Array[];
   readonly #v: readonly Float32Array[];
-  readonly #scratch: Float32Array;
-  /** Highest position ever written per row since it was last cleared. */
-  readonly #dirty: number[];
   readonly #rows: Row[] = [];
-  #prefix: (Prefix & { row: number }) | null = null;
+  #prefix: Prefix | null = null;
+  #prefixRow = 0;
 
   constructor(shape: KvCacheShape) {
-    const row = shape.capacity * shape.headDim;
-    const layer = () => new Float32Array((shape.maxRequests + 1) * row);
+    const layer = () => new Float32Array((shape.maxRequests + 1) * shape.capacity * shape.headDim);
     this.shape = shape;
     this.#k = Array.from({ length: shape.layers }, layer);
     this.#v = Array.from({ length: shape.layers }, layer);
-    this.#scratch = new Float32Array(row);
-    this.#dirty = new Array<number>(shape.maxRequests + 1).fill(0);
   }
 
   /** The hard memory bound. */
@@ -93,11 +92,10 @@ export class KvCache {
         `a prefix of ${prefix.length} tokens exceeds ${this.shape.capacity} positions`,
       );
     }
-    this.#checkFinite(kv, 0, prefix.length, `prefix of frame ${prefix.frameId}`);
-    const row = this.#rows.length;
-    this.#clear(row);
-    this.#write(row, 0, prefix.length, kv, 0);
-    this.#prefix = { ...prefix, row };
+    this.#check(kv, 0, prefix.length, `prefix of frame ${prefix.frameId}`);
+    this.#prefixRow = this.#rows.length;
+    this.#write(this.#prefixRow, 0, prefix.length, kv, 0);
+    this.#prefix = prefix;
   }
 
   /** Forgets the prefix: no request may attach to it any more. */
@@ -108,21 +106,18 @@ export class KvCache {
   prefixView(): KvView {
     const prefix = this.#prefix;
     if (!prefix) throw new OxygenError('INTERNAL', 'no prefix in the cache');
-    return this.#view(prefix.row, 1, prefix.length);
+    return this.#view(this.#prefixRow, 1, prefix.length);
   }
 
-  /** Gives the request a row that starts with the prefix: the prefix's own row if nobody has it yet, else a copy. */
+  /** Gives the request row B, which starts with the prefix: the prefix's own row if it lies there, else a copy. */
   attach(id: string, cap: number): void {
     const prefix = this.#prefix;
     const row = this.#rows.length;
     if (!prefix || row >= this.shape.maxRequests || cap > this.shape.capacity || cap <= prefix.length) {
       throw new OxygenError('CACHE_FULL', `request ${id} cannot get a row (active ${row}, cap ${cap})`);
     }
-    if (prefix.row !== row) {
-      this.#clear(row);
-      this.#copy(prefix.row, row, prefix.length);
-    }
-    this.#rows.push({ id, prefixLength: prefix.length, cap, length: prefix.length });
+    if (this.#prefixRow !== row) this.#copy(this.#prefixRow, row, prefix.length);
+    this.#rows.push({ id, prefix, cap, length: prefix.length });
   }
 
   /** The request's row alone, exactly as long as it is. */
@@ -149,105 +144,76 @@ export class KvCache {
     if (row.length + count > row.cap) {
       throw new OxygenError('CACHE_FULL', `request ${id} would exceed its ${row.cap} positions`);
     }
-    this.#checkFinite(kv, source, count, `request ${id}`);
+    this.#check(kv, source, count, `request ${id}`);
     this.#write(index, row.length, count, kv, source);
     row.length += count;
   }
 
-  /** Frees a request's row at once; the last row moves into the gap. */
+  /** Frees a request's row at once; the last row moves into the gap, as far as it is in use. */
   release(id: string): void {
     const index = this.#indexOf(id);
     const last = this.#rows.length - 1;
-    if (index !== last) {
-      this.#exchange(index, last);
-      this.#rows[index] = this.#row(last);
-    }
+    const moved = this.#row(last);
+    if (index === this.#prefixRow && index !== last) this.#savePrefix();
     this.#rows.pop();
-    if (this.#prefix && this.#prefix.row > last) this.#movePrefixTo(last);
-    else if (this.#prefix?.row !== last) this.#clear(last);
-    // A prefix that the freed row had adopted stays where it is: row `last` is row B now.
+    if (index === last) return; // A prefix inside it stays: the row is free, not overwritten.
+    this.#copy(last, index, moved.length);
+    this.#rows[index] = moved;
+    if (this.#prefixRow === last) this.#prefixRow = index;
   }
 
   snapshot(): CacheSnapshot {
     return {
-      rows: this.#rows.map(({ id, prefixLength, length, cap }) => ({ id, prefixLength, length, cap })),
-      prefix: this.#prefix && { ...this.#prefix },
+      rows: this.#rows.map(({ id, prefix, length, cap }) => ({
+        id,
+        frameId: prefix.frameId,
+        prefixLength: prefix.length,
+        length,
+        cap,
+      })),
+      prefix: this.#prefix && { ...this.#prefix, row: this.#prefixRow },
       shape: this.shape,
     };
   }
 
-  /** Swaps two rows, as far as they are in use; the prefix follows if one of them holds it. */
-  #exchange(a: number, b: number): void {
-    const positions = Math.max(this.#dirty[a] ?? 0, this.#dirty[b] ?? 0);
-    const count = positions * this.shape.headDim;
-    for (const layer of this.#layers()) {
-      const [left, right] = [
-        layer.subarray(this.#start(a), this.#start(a) + count),
-        layer.subarray(this.#start(b), this.#start(b) + count),
-      ];
-      const scratch = this.#scratch.subarray(0, count);
-      scratch.set(left);
-      left.set(right);
-      right.set(scratch);
-    }
-    [this.#dirty[a], this.#dirty[b]] = [this.#dirty[b] ?? 0, this.#dirty[a] ?? 0];
-    if (this.#prefix?.row === a) this.#prefix.row = b;
-    else if (this.#prefix?.row === b) this.#prefix.row = a;
-  }
-
-  #movePrefixTo(row: number): void {
+  /** Before its row is overwritten: another row that began with the prefix holds it as well, else row B takes it. */
+  #savePrefix(): void {
     const prefix = this.#prefix;
     if (!prefix) return;
-    this.#clear(row);
-    this.#copy(prefix.row, row, prefix.length);
-    prefix.row = row;
+    const other = this.#rows.findIndex((row, i) => row.prefix === prefix && i !== this.#prefixRow);
+    if (other < 0) this.#copy(this.#prefixRow, this.#rows.length, prefix.length);
+    this.#prefixRow = other < 0 ? this.#rows.length : other;
   }
 
   #copy(from: number, to: number, positions: number): void {
-    const count = positions * this.shape.headDim;
-    for (const layer of this.#layers())
-      layer.copyWithin(this.#start(to), this.#start(from), this.#start(from) + count);
-    this.#dirty[to] = Math.max(this.#dirty[to] ?? 0, positions);
+    const [start, into] = [this.#start(from), this.#start(to)];
+    const end = start + positions * this.shape.headDim;
+    for (const layer of this.#k) layer.copyWithin(into, start, end);
+    for (const layer of this.#v) layer.copyWithin(into, start, end);
   }
 
   #write(row: number, at: number, count: number, kv: NewKv, source: number): void {
-    const { headDim } = this.shape;
-    const from = this.#sourceStart(kv, source, count);
-    const into = this.#start(row) + at * headDim;
-    this.#k.forEach((layer, i) =>
-      layer.set((kv.k[i] as Float32Array).subarray(from, from + count * headDim), into),
-    );
-    this.#v.forEach((layer, i) =>
-      layer.set((kv.v[i] as Float32Array).subarray(from, from + count * headDim), into),
-    );
-    this.#dirty[row] = Math.max(this.#dirty[row] ?? 0, at + count);
+    const size = count * this.shape.headDim;
+    const into = this.#start(row) + at * this.shape.headDim;
+    const from = source * size;
+    const write = (layer: Float32Array, values: Float32Array) =>
+      layer.set(values.subarray(from, from + size), into);
+    this.#k.forEach((layer, i) => write(layer, kv.k[i] as Float32Array));
+    this.#v.forEach((layer, i) => write(layer, kv.v[i] as Float32Array));
   }
 
   /** One NaN in a masked slot would poison every row of the batch: 0 × NaN is NaN. */
-  #checkFinite(kv: NewKv, source: number, count: number, what: string): void {
-    const from = this.#sourceStart(kv, source, count);
-    for (const values of [...kv.k, ...kv.v]) {
-      for (let i = from; i < from + count * this.shape.headDim; i++) {
-        if (!Number.isFinite(values[i]))
-          throw new OxygenError('NON_FINITE', `keys or values of ${what} are not finite`);
-      }
-    }
-  }
-
-  #sourceStart(kv: NewKv, source: number, count: number): number {
+  #check(kv: NewKv, source: number, count: number, what: string): void {
     const { layers, headDim } = this.shape;
-    const end = (source + 1) * count * headDim;
-    if (kv.k.length !== layers || kv.v.length !== layers || [...kv.k, ...kv.v].some(t => t.length < end)) {
-      throw new OxygenError('INTERNAL', `a run returned keys and values of the wrong shape`);
+    const size = count * headDim;
+    const [from, to] = [source * size, (source + 1) * size];
+    if (kv.k.length !== layers || kv.v.length !== layers) throw wrongShape();
+    for (let i = 0; i < 2 * layers; i++) {
+      const values = (i < layers ? kv.k[i] : kv.v[i - layers]) as Float32Array;
+      if (values.length < to) throw wrongShape();
+      if (!allFinite(values, from, to))
+        throw new OxygenError('NON_FINITE', `keys or values of ${what} are not finite`);
     }
-    return source * count * headDim;
-  }
-
-  #clear(row: number): void {
-    const start = this.#start(row);
-    for (const layer of this.#layers())
-      layer.fill(0, start, start + (this.#dirty[row] ?? 0) * this.shape.headDim);
-    this.#dirty[row] = 0;
   }
 
   #view(row: number, batch: number, positions: number): KvView {
@@ -263,10 +229,6 @@ export class KvCache {
     return row * this.shape.capacity * this.shape.headDim;
   }
 
-  #layers(): readonly Float32Array[] {
-    return [...this.#k, ...this.#v];
-  }
-
   #row(index: number): Row {
     const row = this.#rows[index];
     if (!row) throw new OxygenError('INTERNAL', `row ${index} is not active`);
@@ -279,3 +241,13 @@ export class KvCache {
     return index;
   }
 }
+
+/** Infinity and NaN times 0 are NaN, and a sum keeps it: one pass without a branch. */
+function allFinite(values: Float32Array, from: number, to: number): boolean {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += (values[i] as number) * 0;
+  return sum === 0;
+}
+
+const wrongShape = (): OxygenError =>
+  new OxygenError('INTERNAL', 'a run returned keys and values of the wrong shape');

@@ -1,5 +1,7 @@
 /** The policy: which run is next. Pure; time is passed in; knows nothing of ROS, ONNX or the scheduler's wiring. */
-import type { Frame, LanguageRequest } from './types';
+import { languageFits, pacedAtMs, type Expected } from './due';
+import type { Frame, LanguageRequest, Mode, TokensPerFrame } from './types';
+import { byUrgency, type Queued } from './urgency';
 
 /**
  * The frame mailbox. `none`: nobody was asked; `asked`: an answer is coming, language waits for it so that every frame
@@ -13,85 +15,109 @@ export interface PlanSnapshot {
   readonly waiting: Frame | null;
   /** The frame whose prefix is in the cache and whose chunk is still owed. */
   readonly owed: Frame | null;
-  /** Decode steps since the newest prefill; null before the first frame. */
+  /** The frame whose prefix is in the cache: requests can attach to it. */
+  readonly frame: Frame | null;
+  /** The request that the newest prefill was run for; null: the actions. */
+  readonly prefilledFor: string | null;
+  /** Decode steps since the newest frame began; null before the first frame and after an epoch. */
   readonly steps: number | null;
-  /** Start of the newest prefill. */
+  /** When the newest frame began. */
   readonly lastPrefillMs: number | null;
+  /** When the executed part of the newest chunk has been played; null before the first chunk and after a reset. */
+  readonly playsUntilMs: number | null;
   readonly active: readonly LanguageRequest[];
   /** In order of arrival. */
-  readonly queue: readonly LanguageRequest[];
+  readonly queue: readonly Queued[];
   readonly maxRequests: number;
-  /** A request can attach. */
-  readonly hasPrefix: boolean;
 }
 
 export interface Budget {
   readonly nowMs: number;
-  /** k */
-  readonly tokensPerFrame: number;
+  readonly mode: Mode;
+  readonly tokensPerFrame: TokensPerFrame;
   /** 0 is no cap. */
   readonly replanRateHz: number;
+  /** Waiting time worth one step of priority; 0: none. */
+  readonly ageingMs: number;
+  readonly expected: Expected;
 }
 
 export type StepPlan =
   /** Past its deadline. */
   | { readonly kind: 'expire'; readonly id: string }
-  | { readonly kind: 'prefill'; readonly frame: Frame }
+  /** Begins a frame; with an owner the same frame is prefilled once more, for that request alone. */
+  | { readonly kind: 'prefill'; readonly frame: Frame; readonly owner: string | null }
   | { readonly kind: 'denoise'; readonly frame: Frame }
   | { readonly kind: 'ask' }
   /** Give the request a row, run its seed if it has one, and take its first token. */
   | { readonly kind: 'start'; readonly request: LanguageRequest }
+  /** One step of all active rows. */
   | { readonly kind: 'decode' }
   /** Nothing to do until an input arrives or this time comes. */
   | { readonly kind: 'idle'; readonly wakeAtMs: number | null };
 
-/** The next step: actions first, then seeds, then one ragged decode step; k steps per frame. */
+/** All that the modes differ in. */
+const SHARING: Readonly<Record<Mode, { readonly ownPrefill: boolean; readonly acrossFrames: boolean }>> = {
+  isolated: { ownPrefill: true, acrossFrames: false },
+  shared: { ownPrefill: false, acrossFrames: false },
+  oxygen: { ownPrefill: false, acrossFrames: true },
+};
+
+/**
+ * The next step: what is late ends; a chunk that is owed goes before all else; a frame that came begins; language runs
+ * (seeds, then one step of all rows) as long as no frame is due; when one is due it is asked for.
+ */
 export function planStep(s: PlanSnapshot, b: Budget): StepPlan {
-  const expired = [...s.active, ...s.queue].find(r => r.deadlineMs !== null && b.nowMs >= r.deadlineMs);
+  const open = [...s.active, ...s.queue.map(q => q.request)];
+  const expired = open.find(r => r.deadlineMs !== null && b.nowMs >= r.deadlineMs);
   if (expired) return { kind: 'expire', id: expired.id };
 
   if (s.owed) return { kind: 'denoise', frame: s.owed };
 
-  const pacedAtMs = pace(s, b);
-  const paced = b.nowMs >= pacedAtMs;
-  if (s.waiting && paced) return { kind: 'prefill', frame: s.waiting };
+  const paced = pacedAtMs(s.lastPrefillMs, b.replanRateHz);
+  const mayBegin = b.nowMs >= paced;
+  if (s.waiting && mayBegin) return { kind: 'prefill', frame: s.waiting, owner: null };
 
-  const next = nextRequest(s);
-  if (paced && s.credit !== 'starved' && isDue(s, b, next !== null)) {
-    return s.credit === 'none' ? { kind: 'ask' } : idle(s, pacedAtMs, b);
+  const language = nextLanguageRun(s, b);
+  const goesOn =
+    language !== null && (s.credit === 'starved' || languageFits(s, b, language.ms, leastSteps(b)));
+  if (goesOn) return language.plan;
+  if (mayBegin && s.credit === 'none') return { kind: 'ask' };
+  return idle(open, paced, b);
+}
+
+/** Decode steps that a frame gets whatever the time: without sharing across frames, all that its requests need. */
+function leastSteps(b: Budget): number {
+  if (!SHARING[b.mode].acrossFrames) return Infinity;
+  return b.tokensPerFrame.kind === 'fixed' ? b.tokensPerFrame.steps : b.tokensPerFrame.minSteps;
+}
+
+/** What language would run now and what that is expected to take. */
+function nextLanguageRun(
+  s: PlanSnapshot,
+  b: Budget,
+): { readonly plan: StepPlan; readonly ms: number } | null {
+  const next = nextRequest(s, b);
+  if (s.frame && next && SHARING[b.mode].ownPrefill && s.prefilledFor !== next.id) {
+    return { plan: { kind: 'prefill', frame: s.frame, owner: next.id }, ms: b.expected.prefillMs };
   }
-  if (next) return { kind: 'start', request: next };
-  if (s.active.length > 0) return { kind: 'decode' };
-  return idle(s, pacedAtMs, b);
-}
-
-/** k steps of this frame are done, or there is nothing to say. */
-function isDue(s: PlanSnapshot, b: Budget, canStart: boolean): boolean {
-  if (s.steps === null) return true;
-  return s.steps >= b.tokensPerFrame || (s.active.length === 0 && !canStart);
-}
-
-/** The earliest start of the next prefill under the replan cap. */
-function pace(s: PlanSnapshot, b: Budget): number {
-  if (b.replanRateHz <= 0 || s.lastPrefillMs === null) return -Infinity;
-  return s.lastPrefillMs + 1000 / b.replanRateHz;
-}
-
-function idle(s: PlanSnapshot, pacedAtMs: number, b: Budget): StepPlan {
-  const times = [...s.active, ...s.queue].map(r => r.deadlineMs ?? Infinity);
-  if (pacedAtMs > b.nowMs) times.push(pacedAtMs);
-  const wakeAtMs = Math.min(Infinity, ...times);
-  return { kind: 'idle', wakeAtMs: wakeAtMs === Infinity ? null : wakeAtMs };
+  if (next) {
+    return { plan: { kind: 'start', request: next }, ms: next.seedIds.length > 0 ? b.expected.seedMs : 0 };
+  }
+  return s.active.length > 0 ? { plan: { kind: 'decode' }, ms: b.expected.decodeMs } : null;
 }
 
 /** The queued request that is next in line, if one can start now. */
-function nextRequest(s: PlanSnapshot): LanguageRequest | null {
-  if (!s.hasPrefix || s.active.length >= s.maxRequests) return null;
-  return [...s.queue].sort(byUrgency)[0] ?? null;
+function nextRequest(s: PlanSnapshot, b: Budget): LanguageRequest | null {
+  const { acrossFrames } = SHARING[b.mode];
+  if (!s.frame || s.active.length >= (acrossFrames ? s.maxRequests : 1)) return null;
+  const startable = acrossFrames ? s.queue : s.queue.filter(q => q.inFrame);
+  return [...startable].sort(byUrgency(b.nowMs, b.ageingMs))[0]?.request ?? null;
 }
 
-/** Priority, then deadline, then age (sorting is stable and the queue is in order of arrival). */
-export function byUrgency(a: LanguageRequest, b: LanguageRequest): number {
-  const deadline = (r: LanguageRequest) => r.deadlineMs ?? Number.MAX_VALUE;
-  return b.priority - a.priority || deadline(a) - deadline(b);
+function idle(open: readonly LanguageRequest[], paced: number, b: Budget): StepPlan {
+  const times = open.map(r => r.deadlineMs ?? Infinity);
+  if (paced > b.nowMs) times.push(paced);
+  const wakeAtMs = Math.min(Infinity, ...times);
+  return { kind: 'idle', wakeAtMs: wakeAtMs === Infinity ? null : wakeAtMs };
 }

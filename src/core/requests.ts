@@ -4,18 +4,19 @@
  */
 import { OxygenError } from './errors';
 import { KvCache, type Prefix } from './kv-cache';
-import { byUrgency } from './plan';
 import type { Candidates, Clock } from './ports';
 import { sample } from './sampler';
 import type { SchedulerEvent, SchedulerOptions } from './scheduler-io';
 import type { EndReason, LanguageRequest } from './types';
+import { byUrgency, type Queued } from './urgency';
 
 /** A request that has a row. */
 export interface Active {
   readonly request: LanguageRequest;
+  readonly queuedAtMs: number;
   /** Of the frame whose prefix it started from. */
   readonly frameStampNs: bigint;
-  readonly queuedAtMs: number;
+  /** Since it was queued; null before the first token. */
   firstTokenMs: number | null;
   /** Tokens announced. */
   tokens: number;
@@ -23,16 +24,17 @@ export interface Active {
   last: number;
 }
 
-export type RequestOptions = Pick<SchedulerOptions, 'maxQueue' | 'maxPrefixLength' | 'stopIds'>;
+export type RequestOptions = Pick<SchedulerOptions, 'maxQueue' | 'maxPrefixLength' | 'stopIds' | 'ageingMs'>;
 
 export class Requests {
   readonly #cache: KvCache;
   readonly #options: RequestOptions;
-  readonly #announce: (event: SchedulerEvent) => void;
   readonly #clock: Clock;
+  readonly #announce: (event: SchedulerEvent) => void;
+  /** In the order of their starts. */
   readonly #active = new Map<string, Active>();
-  readonly #queuedAtMs = new Map<string, number>();
-  #queue: LanguageRequest[] = [];
+  #queue: Queued[] = [];
+  #off: OxygenError | null = null;
 
   constructor(
     cache: KvCache,
@@ -47,56 +49,69 @@ export class Requests {
   }
 
   /** In order of arrival. */
-  get queue(): readonly LanguageRequest[] {
+  get queue(): readonly Queued[] {
     return this.#queue;
   }
 
+  /** In the order of their starts: the youngest is the last. */
   get active(): readonly LanguageRequest[] {
     return Array.from(this.#active.values(), a => a.request);
   }
 
-  isOpen(id: string): boolean {
-    return this.#active.has(id) || this.#queue.some(r => r.id === id);
+  /** Requests are refused. */
+  get off(): boolean {
+    return this.#off !== null;
   }
+
+  readonly isOpen = (id: string): boolean =>
+    this.#active.has(id) || this.#queue.some(q => q.request.id === id);
 
   /** The active requests in the order of their cache rows. */
   batch(): readonly Active[] {
     return this.#cache.batch().map(({ id }) => this.#active.get(id) as Active);
   }
 
-  enqueue(request: LanguageRequest): void {
-    if (this.isOpen(request.id)) {
+  /** `inFrame`: it belongs to the frame that is on. Refuses what cannot run; a queue that is full drops its least urgent. */
+  enqueue(request: LanguageRequest, queuedAtMs: number, inFrame = false): void {
+    const { id } = request;
+    if (this.isOpen(id)) {
       const error = new OxygenError(
         'REQUEST_INVALID',
-        `language request ${JSON.stringify(request.id)} is running already`,
+        `language request ${JSON.stringify(id)} is running already`,
       );
       return this.#announce({ type: 'drop', error });
     }
-    const need = KvCache.need(this.#options.maxPrefixLength, request.seedIds.length, request.maxTokens);
-    if (need > this.#cache.shape.capacity || request.maxTokens < 1) {
-      const message = `request ${request.id} needs ${need} positions, a row has ${this.#cache.shape.capacity}`;
-      return this.#announceEnd(request.id, null, 'rejected', new OxygenError('REQUEST_NEVER_FITS', message));
-    }
-    this.#queue.push(request);
-    this.#queuedAtMs.set(request.id, this.#clock.now());
+    const queued: Queued = { request, queuedAtMs, inFrame };
+    const refusal = this.#off ?? this.#neverFits(request);
+    if (refusal) return this.#announceEnd(queued, null, 'rejected', refusal);
+    this.#queue.push(queued);
     if (this.#queue.length <= this.#options.maxQueue) return;
     // The least urgent one goes; among equals the newest.
-    const least = [...this.#queue].sort(byUrgency).at(-1) as LanguageRequest;
+    const least = [...this.#queue]
+      .sort(byUrgency(this.#clock.now(), this.#options.ageingMs))
+      .at(-1) as Queued;
     const error = new OxygenError(
       'QUEUE_FULL',
       `the queue holds ${this.#options.maxQueue} language requests already`,
     );
-    this.end(least.id, 'dropped', error);
+    this.end(least.request.id, 'dropped', error);
+  }
+
+  /** A frame begins: what waits now may start from it, whatever the mode. */
+  frameBegins(): void {
+    this.#queue = this.#queue.map(q => ({ ...q, inFrame: true }));
   }
 
   /** Gives a queued request its row, which begins with the prefix. */
   start(request: LanguageRequest, prefix: Prefix): Active {
-    this.#queue = this.#queue.filter(r => r !== request);
+    const queued = this.#queue.find(q => q.request === request);
+    if (!queued) throw new OxygenError('INTERNAL', `request ${request.id} is not in the queue`);
     this.#cache.attach(request.id, KvCache.need(prefix.length, request.seedIds.length, request.maxTokens));
+    this.#queue = this.#queue.filter(q => q !== queued);
     const active: Active = {
       request,
+      queuedAtMs: queued.queuedAtMs,
       frameStampNs: prefix.stampNs,
-      queuedAtMs: this.#queuedAtMs.get(request.id) ?? this.#clock.now(),
       firstTokenMs: null,
       tokens: 0,
       last: -1,
@@ -107,8 +122,8 @@ export class Requests {
 
   /** Announces the next token of a request, or its end; true for a token. Throws NON_FINITE for bad logits. */
   take(active: Active, next: Candidates): boolean {
-    const { request } = active;
-    const tokenId = sample(finite(next), request.temperature, request.samplingSeed, active.tokens);
+    const { request, frameStampNs } = active;
+    const tokenId = sample(finite(next), request, active.tokens);
     if (this.#options.stopIds.includes(tokenId)) {
       this.end(request.id, 'end');
       return false;
@@ -117,7 +132,6 @@ export class Requests {
     active.last = tokenId;
     active.firstTokenMs ??= this.#clock.now() - active.queuedAtMs;
     const margin = (next.logits[0] as number) - (next.logits[1] ?? -Infinity);
-    const { frameStampNs } = active;
     this.#announce({ type: 'token', id: request.id, sequence, tokenId, margin, frameStampNs });
     if (active.tokens >= request.maxTokens) this.end(request.id, 'length');
     return true;
@@ -125,25 +139,65 @@ export class Requests {
 
   /** Ends an open request. */
   end(id: string, reason: EndReason, error: OxygenError | null = null): void {
-    const active = this.#active.get(id) ?? null;
+    const active = this.#active.get(id);
     if (active) {
       this.#active.delete(id);
       this.#cache.release(id);
-    } else {
-      this.#queue = this.#queue.filter(r => r.id !== id);
+      return this.#announceEnd(active, active, reason, error);
     }
-    this.#announceEnd(id, active, reason, error);
+    const queued = this.#queue.find(q => q.request.id === id);
+    if (!queued) throw new OxygenError('INTERNAL', `request ${id} is not open`);
+    this.#queue = this.#queue.filter(q => q !== queued);
+    this.#announceEnd(queued, null, reason, error);
   }
 
-  #announceEnd(id: string, active: Active | null, reason: EndReason, error: OxygenError | null): void {
-    const [sequence, frameStampNs] = active ? [active.tokens, active.frameStampNs] : [0, 0n];
-    const now = this.#clock.now();
-    const totalMs = now - (this.#queuedAtMs.get(id) ?? now);
-    this.#queuedAtMs.delete(id);
-    const firstTokenMs = active?.firstTokenMs ?? null;
-    this.#announce({ type: 'done', id, sequence, reason, frameStampNs, error, firstTokenMs, totalMs });
+  /** Ends all requests that are open. */
+  endAll(reason: EndReason, error: OxygenError | null = null, which = (_: LanguageRequest) => true): void {
+    for (const request of [...this.active, ...this.#queue.map(q => q.request)])
+      if (which(request)) this.end(request.id, reason, error);
+  }
+
+  /** Ends and refuses all requests until it is switched on again. */
+  switchOff(error: OxygenError): void {
+    this.#off = error;
+    this.#announce({ type: 'language-off', error });
+    this.endAll('rejected', error);
+  }
+
+  switchOn(): void {
+    this.#off = null;
+  }
+
+  #neverFits({ id, seedIds, maxTokens }: LanguageRequest): OxygenError | null {
+    const need = KvCache.need(this.#options.maxPrefixLength, seedIds.length, maxTokens);
+    const { capacity } = this.#cache.shape;
+    if (need <= capacity && maxTokens >= 1) return null;
+    const message = `request ${id} needs ${need} positions, a row has ${capacity}`;
+    return new OxygenError('REQUEST_NEVER_FITS', message);
+  }
+
+  #announceEnd(
+    { request: { id }, queuedAtMs }: Pick<Queued, 'request' | 'queuedAtMs'>,
+    active: Active | null,
+    reason: EndReason,
+    error: OxygenError | null,
+  ): void {
+    const { tokens, frameStampNs, firstTokenMs } = active ?? NOT_STARTED;
+    const totalMs = this.#clock.now() - queuedAtMs;
+    this.#announce({
+      type: 'done',
+      id,
+      sequence: tokens,
+      reason,
+      frameStampNs,
+      error,
+      firstTokenMs,
+      totalMs,
+    });
   }
 }
+
+const NOT_STARTED = { tokens: 0, frameStampNs: 0n, firstTokenMs: null };
 
 /** Commit refuses numbers that no healthy model gives. */
 export function finite(next: Candidates): Candidates {

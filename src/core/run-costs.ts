@@ -42,13 +42,15 @@ export class RunCosts {
     return below?.[1] ?? 0;
   }
 
+  /** The estimate follows; a batch size that was not known begins with its first measurement. */
   measured(run: CostKind, ms: number, batch = 1): void {
-    const before = this.#ms.has(run) ? this.expected(run, batch) : ms;
+    const before = this.#ms.get(run)?.get(batch) ?? ms;
     this.#set(run, batch, before + GAIN * (ms - before));
   }
 
   #set(run: CostKind, batch: number, ms: number): void {
     const known = this.#ms.get(run) ?? new Map<number, number>();
-    this.#ms.set(run, new Map([...known, [batch, ms] as const].sort(([a], [b]) => a - b)));
+    if (known.has(batch)) known.set(batch, ms);
+    else this.#ms.set(run, new Map([...known, [batch, ms] as const].sort(([a], [b]) => a - b)));
   }
 }

@@ -1,22 +1,41 @@
 /** Picks the next token from the best candidates. */
 import { fold } from './noise';
 import type { Candidates } from './ports';
+import type { LanguageRequest } from './types';
+
+export type Sampling = Pick<LanguageRequest, 'temperature' | 'topK' | 'topP' | 'samplingSeed'>;
 
 /**
- * Greedy at temperature 0; else a draw from softmax(logits / temperature) over the candidates, as a pure function of
- * (seed, step), so a restart or another batch draws the same.
+ * Greedy at temperature 0; else a draw from softmax(logits / temperature) over the candidates that top-k and top-p
+ * leave, as a pure function of (seed, step), so a restart or another batch draws the same. Top-p counts the model's own
+ * probabilities, before the temperature: with the log-sum-exp of all logits that is exact as long as its mass lies
+ * within the candidates.
  */
-export function sample(next: Candidates, temperature: number, seed: number, step: number): number {
+export function sample(next: Candidates, s: Sampling, step: number): number {
   const best = next.ids[0];
   if (best === undefined) throw new RangeError('no candidates');
-  if (temperature <= 0) return best;
+  if (s.temperature <= 0) return best;
   const top = next.logits[0] as number;
-  const weights = Array.from(next.logits, l => Math.exp((l - top) / temperature));
+  const weights = Array.from(next.logits.subarray(0, allowed(next, s)), l =>
+    Math.exp((l - top) / s.temperature),
+  );
   const total = weights.reduce((a, b) => a + b, 0);
-  let rest = (fold(fold(0x51ed270b, seed), step) / 2 ** 32) * total;
+  let rest = (fold(fold(0x51ed270b, s.samplingSeed), step) / 2 ** 32) * total;
   for (let i = 0; i < weights.length; i++) {
     rest -= weights[i] as number;
     if (rest < 0) return next.ids[i] as number;
   }
   return best;
+}
+
+/** How many of the best candidates may be drawn, at least one. */
+function allowed({ logits, logSumExp }: Candidates, { topK, topP }: Sampling): number {
+  const most = topK > 0 ? Math.min(topK, logits.length) : logits.length;
+  if (topP >= 1) return most;
+  let mass = 0;
+  for (let i = 0; i < most; i++) {
+    mass += Math.exp((logits[i] as number) - logSumExp);
+    if (mass >= topP) return i + 1;
+  }
+  return most;
 }

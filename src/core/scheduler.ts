@@ -7,65 +7,74 @@ import {
   EMPTY,
   exhaustMap,
   expand,
-  map,
   merge,
   of,
   Subject,
   switchMap,
   tap,
   timer,
-  catchError,
   ignoreElements,
   type Observable,
   type SchedulerLike,
 } from 'rxjs';
-import { OxygenError, toOxygenError } from './errors';
+import { OxygenError } from './errors';
+import type { Expected } from './due';
+import { FrameRuns } from './frame-runs';
 import type { KvCache } from './kv-cache';
-import { planStep, type Budget, type FrameCredit, type PlanSnapshot } from './plan';
-import type { Candidates, Clock, Executor } from './ports';
-import { finite, Requests, type Active } from './requests';
-import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from './scheduler-io';
+import { LanguageRuns } from './language-runs';
+import { planStep, type FrameCredit, type PlanSnapshot } from './plan';
+import type { Clock, Executor } from './ports';
+import { Requests } from './requests';
 import type { RunCosts } from './run-costs';
-import type { Frame, LanguageRequest, Tunables } from './types';
+import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from './scheduler-io';
+import { StandingAsker } from './standing';
+import type { Frame, Tunables } from './types';
 
 export class Scheduler {
   readonly events$: Observable<SchedulerEvent>;
   readonly #events$ = new Subject<SchedulerEvent>();
   readonly #inputs$ = new Subject<SchedulerInput>();
   readonly #wakeAt$ = new Subject<number | null>();
-  readonly #inbox: SchedulerInput[] = [];
-  readonly #executor: Executor;
+  readonly #inbox: { readonly input: SchedulerInput; readonly atMs: number }[] = [];
   readonly #cache: KvCache;
   readonly #clock: Clock;
+  readonly #costs: RunCosts;
+  readonly #options: SchedulerOptions;
   readonly #requests: Requests;
+  readonly #language: LanguageRuns;
+  readonly #frames: FrameRuns;
+  readonly #standing = new StandingAsker();
   #tunables: Tunables;
   #epoch = 0;
   #credit: FrameCredit = 'none';
+  #askedAtMs = 0;
   #waiting: Frame | null = null;
-  #owed: Frame | null = null;
-  #lastPrefillMs: number | null = null;
-  #current: { frame: Frame; steps: number; tokens: number; batch: number; rowSteps: number } | null = null;
-  #steps: number | null = null;
   #closed = false;
 
+  /** `costs` are read here and written by the executor; only the time from asking to having a frame is written here. */
   constructor(
     executor: Executor,
     cache: KvCache,
     clock: Clock,
-    _costs: RunCosts,
+    costs: RunCosts,
     options: SchedulerOptions,
     timers?: SchedulerLike,
   ) {
-    this.#executor = executor;
     this.#cache = cache;
     this.#clock = clock;
-    this.#requests = new Requests(cache, options, clock, event => this.#events$.next(event));
+    this.#costs = costs;
+    this.#options = options;
+    const announce = (event: SchedulerEvent) => this.#events$.next(event);
+    this.#requests = new Requests(cache, options, clock, announce);
+    this.#language = new LanguageRuns(executor, cache, this.#requests);
+    this.#frames = new FrameRuns(executor, cache, clock, options.executeMs, this.#language, announce);
     this.#tunables = options.tunables;
     this.events$ = this.#events$.asObservable();
     const wake$ = this.#wakeAt$.pipe(
       switchMap(at => (at === null ? EMPTY : timer(Math.max(0, Math.ceil(at - clock.now())), timers))),
     );
-    merge(this.#inputs$.pipe(tap(input => this.#inbox.push(input))), wake$)
+    const inbox$ = this.#inputs$.pipe(tap(input => this.#inbox.push({ input, atMs: clock.now() })));
+    merge(inbox$, wake$)
       .pipe(
         // What arrives during a run waits in the inbox; the run's own continuation picks it up.
         exhaustMap(() =>
@@ -97,22 +106,19 @@ export class Scheduler {
     return {
       credit: this.#credit,
       waiting: this.#waiting,
-      owed: this.#owed,
-      steps: this.#steps,
-      lastPrefillMs: this.#lastPrefillMs,
+      ...this.#frames.state,
       active: this.#requests.active,
       queue: this.#requests.queue,
       maxRequests: this.#cache.shape.maxRequests,
-      hasPrefix: this.#cache.prefix !== null,
     };
   }
 
   #advance(): Observable<unknown> {
-    for (const input of this.#inbox.splice(0)) this.#apply(input);
+    for (const { input, atMs } of this.#inbox.splice(0)) this.#apply(input, atMs);
     if (this.#closed) return EMPTY;
-    const { tokensPerFrame, replanRateHz } = this.#tunables;
-    const steps = tokensPerFrame.kind === 'fixed' ? tokensPerFrame.steps : tokensPerFrame.minSteps;
-    const budget: Budget = { nowMs: this.#clock.now(), tokensPerFrame: steps, replanRateHz };
+    const { mode, ageingMs } = this.#options;
+    const nowMs = this.#clock.now();
+    const budget = { nowMs, mode, ageingMs, ...this.#tunables, expected: this.#expected() };
     const plan = planStep(this.snapshot(), budget);
     switch (plan.kind) {
       case 'expire':
@@ -120,27 +126,43 @@ export class Scheduler {
         return of(null);
       case 'ask':
         this.#credit = 'asked';
+        this.#askedAtMs = nowMs;
         this.#events$.next({ type: 'ask' });
         return of(null);
       case 'prefill':
-        return this.#prefill(plan.frame, budget.nowMs);
+        if (plan.owner !== null) return this.#frames.prefillFor(plan.owner, plan.frame);
+        this.#waiting = null;
+        return this.#frames.begin(plan.frame, () => this.#askStanding());
       case 'denoise':
-        return this.#denoise(plan.frame);
+        return this.#frames.denoise(plan.frame);
       case 'start':
-        return this.#start(plan.request);
+        return this.#language.start(plan.request);
       case 'decode':
-        return this.#decode();
+        return this.#language.decode();
       case 'idle':
         this.#wakeAt$.next(plan.wakeAtMs);
         return EMPTY;
     }
   }
 
+  #expected(): Expected {
+    const costs = this.#costs;
+    const prefillMs = costs.expected('vision') + costs.expected('prefill');
+    return {
+      chunkMs: costs.expected('ask') + prefillMs + costs.expected('denoise'),
+      prefillMs,
+      seedMs: costs.expected('seed'),
+      decodeMs: costs.expected('decode', Math.max(1, this.#cache.active)),
+    };
+  }
+
   // --- inputs -------------------------------------------------------------------------------------------------------
 
-  #apply(input: SchedulerInput): void {
+  #apply(input: SchedulerInput, atMs: number): void {
     switch (input.type) {
       case 'frame':
+        // A camera with nothing new says nothing of how long an answer takes.
+        if (this.#credit === 'asked') this.#costs.measured('ask', atMs - this.#askedAtMs);
         this.#credit = 'none';
         // A frame of an older epoch is useless; the free credit asks again.
         if (input.frame.epoch >= this.#epoch) this.#waiting = input.frame;
@@ -152,7 +174,7 @@ export class Scheduler {
         if (this.#credit === 'asked') this.#credit = 'starved';
         return;
       case 'request':
-        return this.#requests.enqueue(input.request);
+        return this.#requests.enqueue(input.request, atMs);
       case 'cancel':
         if (this.#requests.isOpen(input.id)) return this.#requests.end(input.id, 'cancelled');
         return this.#drop(
@@ -169,128 +191,19 @@ export class Scheduler {
   #startEpoch(epoch: number, endAll: boolean): void {
     this.#epoch = epoch;
     if (this.#waiting && this.#waiting.epoch < epoch) this.#waiting = null;
-    if (this.#owed && this.#owed.epoch < epoch) this.#owed = null;
-    const prefix = this.#cache.prefix;
-    if (prefix && prefix.epoch < epoch) {
-      this.#cache.dropPrefix();
-      this.#steps = null;
-    }
-    for (const r of [...this.#requests.active, ...this.#requests.queue]) {
-      if (endAll || !r.keepOnInstruction) this.#requests.end(r.id, 'superseded');
-    }
+    this.#frames.startEpoch(epoch, endAll);
+    this.#requests.endAll('superseded', null, request => endAll || !request.keepOnInstruction);
+    if (endAll) this.#language.reset();
   }
 
-  // --- runs ---------------------------------------------------------------------------------------------------------
-
-  #prefill(frame: Frame, nowMs: number): Observable<unknown> {
-    this.#reportFrame();
-    this.#waiting = null;
-    this.#lastPrefillMs = nowMs;
-    this.#steps = 0;
-    this.#current = { frame, steps: 0, tokens: 0, batch: 0, rowSteps: 0 };
-    return this.#run(
-      this.#executor.prefill(frame),
-      ({ kv, length, next }) => {
-        this.#cache.commitPrefix(
-          { frameId: frame.id, stampNs: frame.stampNs, epoch: frame.epoch, length, next: finite(next) },
-          kv,
-        );
-        this.#owed = frame;
-      },
-      error => this.#drop(error),
-    );
-  }
-
-  #denoise(frame: Frame): Observable<unknown> {
-    return this.#run(
-      this.#executor.denoise(frame, this.#cache.prefixView()),
-      actions => {
-        this.#owed = null;
-        if (!actions.every(Number.isFinite))
-          throw new OxygenError('NON_FINITE', `actions of frame ${frame.id} are not finite`);
-        this.#events$.next({ type: 'chunk', frame, actions });
-      },
-      error => {
-        this.#owed = null;
-        this.#drop(error);
-      },
-    );
-  }
-
-  #start(request: LanguageRequest): Observable<unknown> {
-    const prefix = this.#cache.prefix;
-    if (!prefix) throw new OxygenError('INTERNAL', 'a request was started without a prefix');
-    const active = this.#requests.start(request, prefix);
-    if (request.seedIds.length === 0) {
-      this.#take(active, prefix.next);
-      return of(null);
-    }
-    return this.#run(
-      this.#executor.seed(request.seedIds, this.#cache.rowView(request.id)),
-      ({ kv, next }) => {
-        this.#cache.append(request.id, kv, 0, request.seedIds.length);
-        this.#take(active, next);
-      },
-      error => this.#requests.end(request.id, 'failed', error),
-    );
-  }
-
-  #decode(): Observable<unknown> {
-    const rows = this.#requests.batch();
-    const lengths = this.#cache.batch().map(r => r.length);
-    return this.#run(
-      this.#executor.decode(
-        rows.map(r => r.last),
-        lengths,
-        this.#cache.batchView(),
-      ),
-      ({ kv, next }) => {
-        this.#steps = (this.#steps ?? 0) + 1;
-        if (this.#current) {
-          this.#current.steps += 1;
-          this.#current.rowSteps += rows.length;
-          this.#current.batch = Math.max(this.#current.batch, rows.length);
-        }
-        rows.forEach((row, i) => {
-          try {
-            this.#cache.append(row.request.id, kv, i, 1);
-            this.#take(row, next[i] as Candidates);
-          } catch (error) {
-            // One row's bad numbers end that row; the others go on.
-            this.#requests.end(row.request.id, 'failed', toOxygenError(error));
-          }
-        });
-      },
-      error => rows.forEach(r => this.#requests.end(r.request.id, 'failed', error)),
-    );
-  }
-
-  #take(active: Active, next: Candidates): void {
-    if (this.#requests.take(active, next) && this.#current) this.#current.tokens += 1;
-  }
-
-  /** A run's one result is committed, or its failure handled; either way the policy goes on. */
-  #run<T>(
-    run: Observable<T>,
-    commit: (result: T) => void,
-    failed: (error: OxygenError) => void,
-  ): Observable<unknown> {
-    return run.pipe(
-      map(commit),
-      catchError(error => {
-        failed(toOxygenError(error, 'RUN_FAILED'));
-        return of(null);
-      }),
-    );
+  #askStanding(): void {
+    if (this.#requests.off) return;
+    const nowMs = this.#clock.now();
+    const asked = this.#standing.ofNewFrame(this.#tunables.standing, this.#requests.isOpen, nowMs);
+    for (const request of asked) this.#requests.enqueue(request, nowMs, true);
   }
 
   #drop(error: OxygenError): void {
     this.#events$.next({ type: 'drop', error });
-  }
-
-  #reportFrame(): void {
-    if (!this.#current) return;
-    const { frame, steps, tokens, batch, rowSteps } = this.#current;
-    this.#events$.next({ type: 'frame-end', frame, decodeSteps: steps, tokens, batch, rowSteps });
   }
 }

@@ -72,7 +72,7 @@ export interface LanguageRequest {
  */
 export interface StandingRequest extends Omit<LanguageRequest, 'id' | 'deadlineMs'> {
   readonly name: string;
-  /** `ended`: when the last one has ended; `frames`: every so many frames, if the last one has ended. */
+  /** Asked when a frame begins: `ended`: once the last one has ended; `frames`: of every n-th, whatever is open. */
   readonly every: { readonly kind: 'ended' } | { readonly kind: 'frames'; readonly frames: number };
   /** Milliseconds from the asking; null is none. */
   readonly deadlineInMs: number | null;

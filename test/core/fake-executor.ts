@@ -1,13 +1,17 @@
 /** An executor for virtual time: runs cost what they are told to, tokens are a pure function of what a row has seen. */
 import { map, timer, type Observable, type SchedulerLike } from 'rxjs';
 import type { Candidates, Executor, KvView, NewKv } from '../../src/core/ports';
+import type { RunCosts } from '../../src/core/run-costs';
+import { sample, type Sampling } from '../../src/core/sampler';
 import type { Frame } from '../../src/core/types';
 
 export interface Costs {
   readonly prefill: number;
   readonly denoise: number;
   readonly seed: number;
+  /** A step costs this plus `row` for every row. */
   readonly decode: number;
+  readonly row?: number;
 }
 
 export const SHAPE = { layers: 1, headDim: 1 };
@@ -16,36 +20,50 @@ const VOCAB = 1000;
 export interface Run {
   readonly kind: 'prefill' | 'denoise' | 'seed' | 'decode';
   readonly atMs: number;
+  readonly ms: number;
   readonly batch: number;
+  /** Of prefill and denoise. */
+  readonly frame: Frame | null;
+  /** Positions that each row has already. */
+  readonly lengths: readonly number[];
 }
 
 /** A token id ≥ 10 that depends on all positions of the row so far. */
-const hash = (values: Iterable<number>): number => {
+export const hash = (values: Iterable<number>): number => {
   let h = 17;
   for (const v of values) h = (h * 31 + v) % 99991;
   return 10 + (h % (VOCAB - 10));
 };
 
+const LOGITS = Float32Array.of(2, 1.5, 0);
+const LOG_SUM_EXP = Math.log(LOGITS.reduce((sum, l) => sum + Math.exp(l), 0));
+
+/** The token and two that are less likely. */
 export const candidates = (id: number): Candidates => ({
-  ids: [id],
-  logits: Float32Array.of(1),
-  logSumExp: 1,
+  ids: [id, id + 1, id + 2],
+  logits: LOGITS,
+  logSumExp: LOG_SUM_EXP,
 });
 
 export class FakeExecutor implements Executor {
   readonly runs: Run[] = [];
+  busy = false;
+  /** Called as each run begins. */
+  onRun: ((run: Run) => void) | null = null;
   /** Called with each run before its result; may throw or change the token. */
   tamper: ((run: Run, token: number, row: number) => number) | null = null;
   readonly #costs: Costs;
   readonly #scheduler: SchedulerLike;
+  readonly #measured: RunCosts;
 
-  constructor(costs: Costs, scheduler: SchedulerLike) {
+  constructor(costs: Costs, scheduler: SchedulerLike, measured: RunCosts) {
     this.#costs = costs;
     this.#scheduler = scheduler;
+    this.#measured = measured;
   }
 
   prefill(frame: Frame): Observable<{ kv: NewKv; length: number; next: Candidates }> {
-    return this.#after('prefill', 1, run => ({
+    return this.#after('prefill', [0], frame, run => ({
       kv: kv(frame.promptIds),
       length: frame.promptIds.length,
       next: candidates(this.#token(run, hash(frame.promptIds), 0)),
@@ -53,15 +71,15 @@ export class FakeExecutor implements Executor {
   }
 
   denoise(frame: Frame, prefix: KvView): Observable<Float32Array> {
-    return this.#after('denoise', 1, run =>
-      Float32Array.of(this.#token(run, hash(prefix.k[0] as Float32Array), 0), frame.id),
+    return this.#after('denoise', [prefix.positions], frame, run =>
+      Float32Array.of(this.#token(run, hash(seen(prefix, 0, prefix.positions)), 0), frame.id),
     );
   }
 
   seed(ids: readonly number[], past: KvView): Observable<{ kv: NewKv; next: Candidates }> {
-    return this.#after('seed', 1, run => ({
+    return this.#after('seed', [past.positions], null, run => ({
       kv: kv(ids),
-      next: candidates(this.#token(run, hash([...(past.k[0] as Float32Array), ...ids]), 0)),
+      next: candidates(this.#token(run, hash([...seen(past, 0, past.positions), ...ids]), 0)),
     }));
   }
 
@@ -70,13 +88,11 @@ export class FakeExecutor implements Executor {
     lengths: readonly number[],
     past: KvView,
   ): Observable<{ kv: NewKv; next: Candidates[] }> {
-    return this.#after('decode', tokens.length, run => ({
+    return this.#after('decode', lengths, null, run => ({
       kv: kv(tokens),
-      next: tokens.map((token, row) => {
-        const start = row * past.positions;
-        const seen = (past.k[0] as Float32Array).subarray(start, start + (lengths[row] as number));
-        return candidates(this.#token(run, hash([...seen, token]), row));
-      }),
+      next: tokens.map((token, row) =>
+        candidates(this.#token(run, hash([...seen(past, row, lengths[row] as number), token]), row)),
+      ),
     }));
   }
 
@@ -84,28 +100,56 @@ export class FakeExecutor implements Executor {
     return this.tamper?.(run, token, row) ?? token;
   }
 
-  #after<T>(kind: Run['kind'], batch: number, result: (run: Run) => T): Observable<T> {
-    const run = { kind, atMs: this.#scheduler.now(), batch };
+  #after<T>(
+    kind: Run['kind'],
+    lengths: readonly number[],
+    frame: Frame | null,
+    result: (run: Run) => T,
+  ): Observable<T> {
+    const batch = lengths.length;
+    const ms = this.#costs[kind] + (kind === 'decode' ? (this.#costs.row ?? 0) * batch : 0);
+    const run: Run = { kind, atMs: this.#scheduler.now(), ms, batch, frame, lengths };
     this.runs.push(run);
-    return timer(this.#costs[kind], this.#scheduler).pipe(map(() => result(run)));
+    this.onRun?.(run);
+    this.busy = true;
+    return timer(ms, this.#scheduler).pipe(
+      map(() => {
+        this.busy = false;
+        const value = result(run);
+        this.#measured.measured(kind, ms, batch);
+        return value;
+      }),
+    );
   }
+}
+
+/** What a row has in the cache; keys and values must tell the same. */
+function seen(past: KvView, row: number, length: number): Float32Array {
+  const start = row * past.positions;
+  const k = (past.k[0] as Float32Array).subarray(start, start + length);
+  const v = past.v[0] as Float32Array;
+  if (!k.every((value, i) => v[start + i] === -value)) throw new Error('keys and values of different rows');
+  return k;
 }
 
 const kv = (values: readonly number[]): NewKv => ({
   k: [Float32Array.from(values)],
-  v: [Float32Array.from(values)],
+  v: [Float32Array.from(values, v => -v)],
 });
+
+const GREEDY: Sampling = { temperature: 0, topK: 0, topP: 1, samplingSeed: 0 };
 
 /** What a request generates when it is alone. */
 export function soloTokens(
   promptIds: readonly number[],
   seedIds: readonly number[],
   count: number,
+  sampling = GREEDY,
 ): number[] {
   const seen = [...promptIds, ...seedIds];
   const tokens: number[] = [];
   while (tokens.length < count) {
-    const token = hash(seen);
+    const token = sample(candidates(hash(seen)), sampling, tokens.length);
     tokens.push(token);
     seen.push(token);
   }

@@ -164,7 +164,7 @@ it.each(['prefix', 'append'] as const)('refuses non-finite values on %s and stay
 });
 
 it('reports each broken invariant', () => {
-  const row = { id: 'a', prefixLength: 3, length: 4, cap: 6 };
+  const row = { id: 'a', frameId: 0, prefixLength: 3, length: 4, cap: 6 };
   const prefix = { frameId: 0, stampNs: 0n, epoch: 0, length: 3, next: NEXT, row: 1 };
   const good: CacheSnapshot = { rows: [row], prefix, shape: SHAPE };
   expect(checkInvariants(good)).toEqual([]);
@@ -173,7 +173,8 @@ it('reports each broken invariant', () => {
     { ...good, rows: [{ ...row, length: 2 }] },
     { ...good, rows: [{ ...row, length: 7 }] },
     { ...good, rows: [{ ...row, cap: 13 }] },
-    { ...good, prefix: { ...prefix, row: 2 } },
+    { ...good, prefix: { ...prefix, row: 5 } },
+    { ...good, prefix: { ...prefix, row: 0, frameId: 1 } },
     { ...good, prefix: { ...prefix, row: 0, length: 2 } },
     { ...good, prefix: { ...prefix, length: 13 } },
     { ...good, rows: Array.from({ length: 5 }, (_, i) => ({ ...row, id: String(i) })) },

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import { frameNoise } from '../../src/core/noise';
-import { sample } from '../../src/core/sampler';
+import { sample, type Sampling } from '../../src/core/sampler';
 
 describe('sample', () => {
   const next = {
@@ -9,27 +8,52 @@ describe('sample', () => {
     logSumExp: Math.log(Math.E ** 2 + Math.E + 1),
   };
 
+  const draw = (step: number, more: Partial<Sampling> = {}) =>
+    sample(next, { temperature: 1, topK: 0, topP: 1, samplingSeed: 5, ...more }, step);
+  const text = (more: Partial<Sampling> = {}, steps = 200) =>
+    Array.from({ length: steps }, (_, step) => draw(step, more));
+  const p = next.ids.map((_, i) => Math.exp((next.logits[i] as number) - next.logSumExp));
+
   it('takes the best candidate at temperature 0', () => {
-    expect(sample(next, 0, 123, 4)).toBe(7);
+    expect(draw(4, { temperature: 0, samplingSeed: 123 })).toBe(7);
   });
-  it('draws with the probabilities of the softmax', () => {
-    const draws = Array.from({ length: 20_000 }, (_, step) => sample(next, 1, 5, step));
+
+  it.each<[string, Partial<Sampling>, number[]]>([
+    ['softmax', {}, p],
+    ['top-k 2, renormalised', { topK: 2 }, [p[0]! / (p[0]! + p[1]!), p[1]! / (p[0]! + p[1]!), 0]],
+    ['top-k beyond the candidates', { topK: 99 }, p],
+    ['top-k 1', { topK: 1 }, [1, 0, 0]],
+    // 0.665 + 0.245 + 0.090
+    ['top-p 0.7: two are needed', { topP: 0.7 }, [p[0]! / (p[0]! + p[1]!), p[1]! / (p[0]! + p[1]!), 0]],
+    ['top-p 0.6: the best one is enough', { topP: 0.6 }, [1, 0, 0]],
+    ['top-p 0.95: all', { topP: 0.95 }, p],
+    ['top-p 0.95 and top-k 1', { topP: 0.95, topK: 1 }, [1, 0, 0]],
+    // The temperature flattens what is drawn, not what top-p leaves.
+    ['top-p 0.6 at temperature 9', { topP: 0.6, temperature: 9 }, [1, 0, 0]],
+  ])('draws with the probabilities of %s', (_, more, expected) => {
+    const draws = text(more, 20_000);
     next.ids.forEach((id, i) => {
-      const p = Math.exp((next.logits[i] as number) - next.logSumExp);
-      expect(draws.filter(d => d === id).length / draws.length).toBeCloseTo(p, 1.7);
+      const share = draws.filter(d => d === id).length / draws.length;
+      if (expected[i] === 0) expect(share).toBe(0);
+      else expect(Math.abs(share - expected[i]!)).toBeLessThan(0.012);
     });
   });
-  it('is a function of seed and step alone', () => {
-    fc.assert(
-      fc.property(
-        fc.nat(),
-        fc.nat(),
-        (seed, step) => sample(next, 0.7, seed, step) === sample(next, 0.7, seed, step),
+
+  it('top-p counts the mass of all logits, not of the candidates alone', () => {
+    // Half of the mass lies outside: 0.33, 0.12 and 0.05 are left, and 0.4 needs two of them.
+    const wide = { ...next, logSumExp: next.logSumExp + Math.log(2) };
+    const drawn = new Set(
+      Array.from({ length: 2000 }, (_, step) =>
+        sample(wide, { temperature: 1, topK: 0, topP: 0.4, samplingSeed: 1 }, step),
       ),
     );
-    const text = (seed: number) =>
-      Array.from({ length: 40 }, (_, step) => sample(next, 1, seed, step)).join();
-    expect(text(1)).not.toBe(text(2));
+    expect([...drawn].sort()).toEqual([3, 7]);
+  });
+
+  it('is a function of seed and step alone', () => {
+    expect(text({ samplingSeed: 1 })).toEqual(text({ samplingSeed: 1 }));
+    expect(text({ samplingSeed: 1 })).not.toEqual(text({ samplingSeed: 2 }));
+    expect(new Set(text({ samplingSeed: 1 })).size).toBe(3);
   });
 });
 

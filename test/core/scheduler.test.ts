@@ -1,126 +1,7 @@
 /** The RxJS wiring in virtual time: no clock, no model; invariants are checked at every event. */
-import fc from 'fast-check';
-import { VirtualTimeScheduler } from 'rxjs';
-import { checkInvariants } from '../../src/core/invariants';
-import { KvCache } from '../../src/core/kv-cache';
-import { RunCosts } from '../../src/core/run-costs';
-import { Scheduler } from '../../src/core/scheduler';
-import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
-import type { Frame, LanguageRequest, Tunables } from '../../src/core/types';
-import { FakeExecutor, SHAPE, soloTokens, type Costs } from './fake-executor';
-
-const COSTS: Costs = { prefill: 200, denoise: 50, seed: 5, decode: 10 };
-const tunables = (steps: number, replanRateHz = 0): Tunables => ({
-  tokensPerFrame: { kind: 'fixed', steps },
-  replanRateHz,
-  standing: [],
-});
-const OPTIONS: SchedulerOptions = {
-  mode: 'oxygen',
-  tunables: tunables(5),
-  maxQueue: 8,
-  maxPrefixLength: 8,
-  stopIds: [],
-  executeMs: 0,
-  ageingMs: 0,
-};
-
-const request = (id: string, more: Partial<LanguageRequest> = {}): LanguageRequest => ({
-  id, seedIds: [], maxTokens: 8, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: false, ...more,
-}); // prettier-ignore
-
-type Timed<T> = T & { readonly atMs: number };
-
-/** A scheduler with a camera that has a new frame every `periodMs` (0: always one). */
-class Bench {
-  readonly time = new VirtualTimeScheduler();
-  readonly executor: FakeExecutor;
-  readonly cache: KvCache;
-  readonly scheduler: Scheduler;
-  readonly events: Timed<SchedulerEvent>[] = [];
-  readonly prompts = new Map<bigint, readonly number[]>();
-  epoch = 0;
-  #frames = 0;
-
-  constructor(
-    options: Partial<SchedulerOptions> = {},
-    costs: Partial<Costs> = {},
-    maxRequests = 4,
-    periodMs = 1000 / 30,
-  ) {
-    this.executor = new FakeExecutor({ ...COSTS, ...costs }, this.time);
-    this.cache = new KvCache({ ...SHAPE, maxRequests, capacity: 40 });
-    this.scheduler = new Scheduler(
-      this.executor,
-      this.cache,
-      this.time,
-      new RunCosts(null),
-      { ...OPTIONS, ...options },
-      this.time,
-    );
-    let shown = -1; // number of the newest camera picture that was used
-    let owing = false;
-    this.scheduler.events$.subscribe(e => {
-      this.events.push({ ...e, atMs: this.time.now() });
-      const violations = checkInvariants(this.cache.snapshot());
-      if (violations.length > 0) throw new Error(violations.join());
-      if (e.type !== 'ask') return;
-      const picture = periodMs === 0 ? shown + 1 : Math.floor(this.time.now() / periodMs);
-      if (picture > shown) {
-        shown = picture;
-        this.post({ type: 'frame', frame: this.frame() });
-        return;
-      }
-      this.post({ type: 'no-frame' });
-      if (owing) return;
-      owing = true;
-      this.at((picture + 1) * periodMs - this.time.now(), () => {
-        owing = false;
-        shown = Math.floor(this.time.now() / periodMs + 1e-6);
-        this.post({ type: 'frame', frame: this.frame() });
-      });
-    });
-  }
-
-  frame(): Frame {
-    const id = this.#frames++;
-    const promptIds = [2, 100 + (id % 7), 3 + id].slice(0, 2 + (id % 2));
-    const stampNs = BigInt(id + 1);
-    this.prompts.set(stampNs, promptIds);
-    return { id, stampNs, epoch: this.epoch, cameras: [], images: new Uint8Array(), promptIds };
-  }
-
-  post(input: SchedulerInput): void {
-    this.scheduler.post(input);
-  }
-
-  at(ms: number, act: () => void): void {
-    this.time.schedule(act, Math.max(0, ms));
-  }
-
-  run(untilMs: number): this {
-    this.at(0, () => this.post({ type: 'tunables', tunables: tunables(5) }));
-    this.time.maxFrames = untilMs;
-    this.time.flush();
-    return this;
-  }
-
-  of<T extends SchedulerEvent['type']>(type: T): Timed<Extract<SchedulerEvent, { type: T }>>[] {
-    return this.events.filter((e): e is Timed<Extract<SchedulerEvent, { type: T }>> => e.type === type);
-  }
-
-  tokens(id: string): number[] {
-    return this.of('token')
-      .filter(t => t.id === id)
-      .map(t => t.tokenId);
-  }
-
-  end(id: string): Timed<Extract<SchedulerEvent, { type: 'done' }>> | undefined {
-    const ends = this.of('done').filter(d => d.id === id);
-    expect(ends.length).toBeLessThanOrEqual(1);
-    return ends[0];
-  }
-}
+import type { LanguageRequest } from '../../src/core/types';
+import { Bench, fixed, request } from './bench';
+import { soloTokens } from './fake-executor';
 
 it('30 Hz cameras, 300 ms per frame, four requests: chunks and tokens flow, each frame gets exactly k steps', () => {
   const b = new Bench();
@@ -142,7 +23,7 @@ it('30 Hz cameras, 300 ms per frame, four requests: chunks and tokens flow, each
 });
 
 it('goes on talking alone while no frame comes, and the frame that comes is started at the next step', () => {
-  const b = new Bench({}, {}, 4, 1000);
+  const b = new Bench({}, {}, 4, { periodMs: 1000 });
   b.at(0, () => b.post({ type: 'request', request: request('long', { maxTokens: 30 }) }));
   b.run(1500);
   expect(b.end('long')).toMatchObject({ reason: 'length', sequence: 30 });
@@ -152,7 +33,7 @@ it('goes on talking alone while no frame comes, and the frame that comes is star
 
 it('caps the replan rate without slowing language', () => {
   const b = new Bench({}, { prefill: 20, denoise: 10 });
-  b.at(1, () => b.post({ type: 'tunables', tunables: tunables(5, 2) }));
+  b.at(1, () => b.tune({ tokensPerFrame: fixed(5), replanRateHz: 2 }));
   b.at(0, () => b.post({ type: 'request', request: request('r', { maxTokens: 30 }) }));
   b.run(1600);
   const chunks = b.of('chunk').map(c => c.atMs);
@@ -315,62 +196,4 @@ it('stops after the present run when closed', () => {
   b.run(1000);
   expect(completed).toBe(200);
   expect(b.executor.runs.map(r => r.kind)).toEqual(['prefill']);
-});
-
-it('gives every request its own tokens, gapless and announced once, in any mix of arrivals, cancels and epochs', () => {
-  const action = fc.oneof(
-    { weight: 6, arbitrary: fc.record({ do: fc.constant('request' as const), tokens: fc.integer({ min: 1, max: 12 }), seed: fc.array(fc.integer({ min: 10, max: 99 }), { maxLength: 3 }), priority: fc.integer({ min: 0, max: 1 }), keep: fc.boolean() }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat(30) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('epoch' as const), all: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('tunables' as const), k: fc.integer({ min: 1, max: 6 }) }) },
-  ); // prettier-ignore
-  const script = fc.array(fc.tuple(fc.integer({ min: 0, max: 2500 }), action), { maxLength: 25 });
-  fc.assert(
-    fc.property(
-      script,
-      fc.constantFrom(0, 33, 700),
-      fc.integer({ min: 1, max: 4 }),
-      (steps, periodMs, maxRequests) => {
-        const b = new Bench({ maxQueue: 5 }, { prefill: 40, denoise: 15 }, maxRequests, periodMs);
-        const asked = new Map<string, LanguageRequest>();
-        steps.forEach(([at, a], i) =>
-          b.at(at, () => {
-            if (a.do === 'request') {
-              const r = request(String(50 - i), {
-                maxTokens: a.tokens,
-                seedIds: a.seed,
-                priority: a.priority,
-                keepOnInstruction: a.keep,
-              });
-              asked.set(r.id, r);
-              b.post({ type: 'request', request: r });
-            } else if (a.do === 'cancel') {
-              b.post({ type: 'cancel', id: [...asked.keys()][a.pick] ?? 'nobody' });
-            } else if (a.do === 'epoch') {
-              b.epoch++;
-              b.post({ type: 'epoch', epoch: b.epoch, endAll: a.all });
-            } else {
-              b.post({ type: 'tunables', tunables: tunables(a.k) });
-            }
-          }),
-        );
-        b.run(8_000);
-        for (const r of asked.values()) {
-          const tokens = b.of('token').filter(t => t.id === r.id);
-          const end = b.end(r.id);
-          expect(end).toBeDefined();
-          expect(tokens.map(t => t.sequence)).toEqual(tokens.map((_, i) => i));
-          expect(end!.sequence).toBe(tokens.length);
-          expect(b.events.lastIndexOf(tokens.at(-1)!)).toBeLessThan(b.events.indexOf(end!));
-          if (end!.reason === 'length') expect(tokens.length).toBe(r.maxTokens);
-          const prompt = tokens[0] && b.prompts.get(tokens[0].frameStampNs);
-          if (prompt)
-            expect(tokens.map(t => t.tokenId)).toEqual(soloTokens(prompt, r.seedIds, tokens.length));
-        }
-        expect(b.cache.active).toBe(0);
-        expect(b.of('chunk').length).toBeGreaterThanOrEqual(10);
-      },
-    ),
-    { numRuns: 200 },
-  );
 });
