@@ -1,9 +1,10 @@
 /** Action rate when requests do not come evenly. */
 import type { BenchResult, SweepPoint } from '../result';
-import { figure, grid, section } from './blocks';
+import { figure, grid, key, section } from './blocks';
 import type { Child, Markup } from './markup';
 import { LOOKS } from './modes';
-import { digits, percent, ratio, times } from './numbers';
+import { inWords, patternOf } from './arrivals-words';
+import { digits, ratio, times } from './numbers';
 import { rowsWithAxis } from './row-chart';
 import type { Scale } from './scale';
 import { allPoints, counterpart } from './select';
@@ -29,11 +30,15 @@ export function arrivalsSection(r: BenchResult): Markup | null {
       ? 'Requests that come in other patterns than one per frame.'
       : `Whatever the pattern, oxygen gives ${times(Math.min(...gains))} to ${times(Math.max(...gains))} the actions of isolated ` +
           `(N ${first.oxygen.tokens}, k ${first.oxygen.tokens_per_frame}).`,
+    key([
+      [LOOKS.isolated.name, 'isolated'],
+      [LOOKS.oxygen.name, 'oxygen'],
+    ]),
     grid(kinds.map(kind => kindFigure(kind, pairs.filter(p => kindOf(p.arrivals) === kind)))), // prettier-ignore
   );
 }
 
-const kindOf = (arrivals: string): string => arrivals.split(':')[0] ?? '';
+const kindOf = (arrivals: string): string => patternOf(arrivals).kind;
 
 /** Of every pattern the pair with most language; the sweep measures all at the same N and k. */
 function pairsOf(r: BenchResult): Pair[] {
@@ -47,7 +52,8 @@ function pairsOf(r: BenchResult): Pair[] {
     if (isolated && (own || !byPattern.has(oxygen.arrivals)))
       byPattern.set(oxygen.arrivals, { arrivals: oxygen.arrivals, oxygen, isolated });
   }
-  return [...byPattern.values()];
+  const weight = (p: Pair) => patternOf(p.arrivals).values.at(-1) ?? 0;
+  return [...byPattern.values()].sort((a, b) => weight(a) - weight(b));
 }
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -55,6 +61,7 @@ const TITLES: Readonly<Record<string, string>> = {
   poisson: 'At random (Poisson)',
   bursty: 'In bursts',
   random: 'Short and long texts',
+  other: 'Other patterns',
 };
 
 function kindFigure(kind: string, pairs: readonly Pair[]): Markup {
@@ -80,20 +87,3 @@ function pair({ oxygen, isolated }: Pair, x: Scale, y: number): Child {
   }; // prettier-ignore
   return [line(x.at(isolated.action_hz), y, x.at(oxygen.action_hz), y, 'link'), at(isolated), at(oxygen)];
 }
-
-/** `random:5,20@0.3` → `5 or 20 tokens, 30 % of them 20`. */
-export function inWords(arrivals: string): string {
-  const [, kind, a = '', b = '', share = ''] = /^([a-z]+):([\d.]+)[,/]?([\d.]*)@?([\d.]*)$/.exec(arrivals) ?? [];
-  switch (kind) {
-    case 'uniform':
-      return Number(a) < 1 ? `${a} requests per frame` : `${a} ${a === '1' ? 'request' : 'requests'} per frame`;
-    case 'poisson':
-      return `${a} requests per frame on average`;
-    case 'bursty':
-      return `${a} requests every ${b} frames`;
-    case 'random':
-      return `${a} or ${b} tokens, ${percent(Number(share))} of them ${b}`;
-    default:
-      return arrivals;
-  }
-} // prettier-ignore

@@ -1,8 +1,8 @@
 /** Sections, figures and tables of the page. */
 import { h, type Child, type Markup } from './markup';
 
-/** A chart with what it shows above and how to read it below. */
-export const figure = (title: string, chart: Markup, note: Child = null): Markup =>
+/** A chart, with the key of its colours if it needs one, and how to read it below. */
+export const figure = (title: string, chart: Child, note: Child = null): Markup =>
   h('figure', {}, h('h3', {}, title), chart, note === null ? null : h('figcaption', {}, note));
 
 /** `lead` says in words what the figures show. */

@@ -1,6 +1,6 @@
 /** Where a frame's time goes: single runs, added up as often as each mode makes them. */
 import type { BenchMode, BenchResult, ModeFigures, Parts } from '../result';
-import { figure, grid, key, section } from './blocks';
+import { figure, grid, key, section, table } from './blocks';
 import type { Markup } from './markup';
 import { measuredModes } from './mode-figures';
 import { LOOKS } from './modes';
@@ -40,30 +40,22 @@ export function decodeMs(measured: Parts['decode'], batch: number): number {
   return below.ms + ((above.ms - below.ms) * (batch - below.rows)) / (above.rows - below.rows);
 }
 
+interface Split {
+  readonly mode: BenchMode;
+  readonly measured: number;
+  readonly parts: Record<Stage, number>;
+}
+
+/** Nothing when only `parallel` was measured. */
 export function frameSection(r: BenchResult): Markup | null {
-  const rows = measuredModes(r).flatMap(({ mode, figures }): Row[] => {
+  const splits = measuredModes(r).flatMap(({ mode, figures }): Split[] => {
     const serial = SERIAL.find(m => m === mode);
-    if (!serial) return [];
-    const split = stages(serial, figures, r.parts_ms);
-    return [
-      {
-        label: mode,
-        name: LOOKS[mode].name,
-        figure: `measured ${duration(figures.frame_ms_median)}`,
-        parts: STAGES.map(stage => ({
-          name: `p-${stage}`,
-          value: split[stage],
-          text: digits(split[stage]),
-          title: `${mode}, ${stage}: ${duration(split[stage])}`,
-        })),
-        mark: {
-          value: figures.frame_ms_median,
-          title: `measured frame: ${duration(figures.frame_ms_median)}`,
-        },
-      },
-    ];
+    return serial
+      ? [{ mode, measured: figures.frame_ms_median, parts: stages(serial, figures, r.parts_ms) }]
+      : [];
   });
-  if (rows.length === 0) return null;
+  if (splits.length === 0) return null;
+  const rows = splits.map(rowOf);
   return section(
     'frame',
     'Where a frame’s time goes',
@@ -71,19 +63,43 @@ export function frameSection(r: BenchResult): Markup | null {
     grid(
       figure(
         'Stages of a frame',
-        rowChart({
-          about: `Stages of a frame in milliseconds: ${rows.map(row => `${row.label}: ${row.parts.map(p => p.title).join(', ')}`).join('; ')}`,
-          xTitle: 'ms',
-          rows,
-        }),
         [
           key(STAGES.map(stage => [`p-${stage}`, stage])),
-          'Stages were timed as single runs; the line across a bar is the whole frame as measured. Manager: all time outside of model runs.',
+          rowChart({
+            about: `Stages of a frame: ${rows.map(row => row.parts.map(p => p.title).join(', ')).join('; ')}`,
+            xTitle: 'ms',
+            rows,
+          }),
         ],
+        'Stages were timed as single runs; the line across a bar is the whole frame as measured. Manager: all time outside of model runs.',
+      ),
+      table(
+        ['ms', ...splits.map(s => s.mode)],
+        [
+          ...STAGES.map(stage => [stage, ...splits.map(s => digits(s.parts[stage]))]),
+          ['sum', ...splits.map(s => digits(sumOf(s)))],
+          ['measured', ...splits.map(s => digits(s.measured))],
+        ],
+        'Stages of a frame in milliseconds',
       ),
     ),
   );
 }
+
+const sumOf = ({ parts }: Split): number => STAGES.reduce((sum, stage) => sum + parts[stage], 0);
+
+const rowOf = ({ mode, measured, parts }: Split): Row => ({
+  label: mode,
+  name: LOOKS[mode].name,
+  figure: `measured ${duration(measured)}`,
+  parts: STAGES.map(stage => ({
+    name: `p-${stage}`,
+    value: parts[stage],
+    text: digits(parts[stage]),
+    title: `${mode}, ${stage}: ${duration(parts[stage])}`,
+  })),
+  mark: { value: measured, title: `measured frame: ${duration(measured)}` },
+});
 
 function lead(r: BenchResult): string {
   const { isolated, oxygen } = r.modes;
@@ -91,7 +107,7 @@ function lead(r: BenchResult): string {
   if (oxygen) said.push(`Managing cache and requests takes ${percent(oxygen.manager_share)} of a frame in oxygen.`);
   if (isolated) {
     said.push(
-      `isolated is no straw man: its parts add up to ${duration(r.parts_ms.isolated_expected)}, measured were ` +
+      `The runs of isolated add up to ${duration(r.parts_ms.isolated_expected)}; its frames took ` +
         `${duration(isolated.frame_ms_median)} (${change(growth(isolated.frame_ms_median, r.parts_ms.isolated_expected))}).`,
     );
   }

@@ -1,8 +1,9 @@
 /** The figures that matter most, first and in plain words. */
 import type { BenchResult } from '../result';
+import { inWords } from './arrivals-words';
 import { mono } from './blocks';
 import { h, type Child, type Markup } from './markup';
-import { change, digits, duration, growth, percent, ratio, times, unit } from './numbers';
+import { change, count, digits, duration, growth, percent, ratio, times, unit } from './numbers';
 
 interface Tile {
   readonly label: string;
@@ -24,7 +25,7 @@ export function headline(r: BenchResult): Markup {
       ` ${engine.precision}, ${digits(engine.parameters / 1e6)} million parameters, on ${machine.cpu}, ` +
         `${r.threads} of ${machine.cores} ${machine.cores === 1 ? 'core' : 'cores'}. ` +
         `One observation of ${s.prefix} positions per frame, ${s.horizon} actions per chunk, ${s.denoise_steps} denoise steps, ` +
-        `language requests ${s.arrivals} of N = ${s.tokens} tokens, k = ${s.tokens_per_frame} per frame.`,
+        `language: ${inWords(s.arrivals)}, N = ${s.tokens} tokens each, k = ${s.tokens_per_frame} per frame.`,
     ),
     h('dl', { class: 'tiles' }, tiles(r).map(tile)),
     words(r),
@@ -64,7 +65,7 @@ function tiles(r: BenchResult): Tile[] {
     {
       label: 'Language',
       value: `${digits(mode.tokens_per_s)} tokens/s`,
-      detail: `${digits(mode.batch_mean)} texts at once` + (plain ? `; isolated: ${digits(plain.tokens_per_s)} tokens/s` : ''),
+      detail: `${texts(mode.batch_mean)} at once` + (plain ? `; isolated: ${digits(plain.tokens_per_s)} tokens/s` : ''),
     },
     {
       label: 'From frame to chunk',
@@ -83,11 +84,14 @@ function tiles(r: BenchResult): Tile[] {
         plain && growth(mode.peak_pss_mb, plain.peak_pss_mb) !== null
           ? `${change(growth(mode.peak_pss_mb, plain.peak_pss_mb))} against isolated`
           : null,
-        `up to ${digits(mode.batch_max)} texts at once`,
+        `up to ${texts(mode.batch_max)} at once`,
       ),
     },
   ];
 } // prettier-ignore
+
+/** Rows of a decode step. */
+const texts = (rows: number): string => `${count(rows)} ${rows === 1 ? 'text' : 'texts'}`;
 
 const words = (r: BenchResult): Markup =>
   h(

@@ -5,12 +5,15 @@ import { equalitySection } from './equality';
 import { frameSection } from './frame-figure';
 import { headline } from './headline';
 import { latencySection } from './latency-figure';
+import { loadSection } from './load-figure';
 import { h, raw } from './markup';
-import { ablationSection, memorySection } from './mode-figures';
+import { memorySection } from './memory-figure';
+import { ablationSection } from './mode-figures';
+import { rooflineSection } from './roofline-section';
 import { settingsSection } from './settings';
-import { denoiseSection, loadSection, speedupSection } from './speedup-figures';
+import { denoiseSection, speedupSection } from './speedup-figures';
 import { STYLE } from './style';
-import { figuresSection, rooflineSection } from './tables';
+import { figuresSection } from './tables';
 
 /** Sections without data are left out, and named at the end. */
 export function renderReport(result: BenchResult): string {
@@ -23,7 +26,7 @@ export function renderReport(result: BenchResult): string {
     ['stages of a frame', frameSection(result)],
     ['uneven language load', arrivalsSection(result)],
     ['denoise steps', denoiseSection(result)],
-    ['roofline', rooflineSection(result.roofline)],
+    ['roofline', rooflineSection(result)],
     ['equality of the modes', equalitySection(result)],
   ] as const;
   const missing = sections.filter(([, content]) => content === null).map(([name]) => name);

@@ -1,9 +1,9 @@
 /** What the modes cost side by side: frame time, tokens, latency, memory. */
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from '../result';
-import { figure, grid, key, section } from './blocks';
+import { figure, grid, section } from './blocks';
 import type { Child, Markup } from './markup';
 import { LOOKS } from './modes';
-import { change, digits, duration, growth, ratio, times, unit } from './numbers';
+import { duration, ratio, times, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
 
 export interface Measured {
@@ -27,7 +27,7 @@ export function ablationSection(r: BenchResult): Markup | null {
   if (modes.length === 0) return null;
   const base = r.modes.isolated;
   const against = (value: number, of: number | undefined) =>
-    of === undefined ? '' : `  ${times(ratio(value, of))}`;
+    of === undefined ? '' : ` · ${times(ratio(value, of))}`;
   const frame = modes.map(({ mode, figures: f }): Row => ({
     label: mode,
     name: LOOKS[mode].name,
@@ -83,55 +83,4 @@ function ablationLead(r: BenchResult): Child {
     );
   }
   return said.length === 0 ? 'The modes that were measured.' : `${said.join('; ')}.`;
-}
-
-const MEMORY = [
-  ['base_mb', 's-base', 'program'],
-  ['weights_mb', 's-weights', 'weights'],
-  ['kv_mb', 's-kv', 'KV cache'],
-  ['activations_mb', 's-activations', 'activations and the rest'],
-] as const;
-
-/** Peak memory by what it is for. */
-export function memorySection(r: BenchResult): Markup | null {
-  const rows = measuredModes(r).flatMap(({ mode, figures: { memory } }): Row[] => {
-    if (!memory) return [];
-    const row = (label: string, weights: number): Row => {
-      const values = { ...memory, weights_mb: weights };
-      const sum = MEMORY.reduce((total, [field]) => total + values[field], 0);
-      return {
-        label,
-        name: LOOKS[mode].name,
-        figure: unit(sum, 'MB'),
-        parts: MEMORY.map(([field, name, what]) => ({
-          name,
-          value: values[field],
-          text: digits(values[field]),
-          title: `${label}, ${what}: ${unit(values[field], 'MB')}`,
-        })),
-      };
-    };
-    const own = row(mode, memory.weights_mb);
-    if (memory.weights_private_mb <= memory.weights_mb) return [own];
-    return [
-      { ...own, label: `${mode}, weights shared` },
-      row(`${mode}, weights not shared`, memory.weights_private_mb),
-    ];
-  });
-  if (rows.length === 0) return null;
-  const more = growth(r.modes.oxygen?.peak_pss_mb ?? null, r.modes.isolated?.peak_pss_mb ?? null);
-  return section(
-    'memory',
-    'Memory',
-    more === null
-      ? 'Peak memory of each mode.'
-      : `At its peak oxygen takes ${change(more)} of what isolated takes, with up to ${digits(r.modes.oxygen?.batch_max ?? 0)} texts at once.`,
-    grid(
-      figure(
-        'Peak memory',
-        rowChart({ about: spoken('Peak memory', rows), xTitle: 'MB, proportional set size', rows }),
-        key(MEMORY.map(([, name, what]) => [name, what])),
-      ),
-    ),
-  );
 }

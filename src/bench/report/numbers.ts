@@ -13,6 +13,9 @@ export function digits(value: number): string {
   return grouped(value);
 }
 
+/** Whole numbers without decimals. */
+export const count = (value: number): string => (Number.isInteger(value) ? grouped(value) : digits(value));
+
 /** A whole number in groups of three. */
 export const grouped = (value: number): string =>
   String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, NARROW_SPACE);

@@ -19,8 +19,8 @@ interface RunPoint {
 const HEIGHT = 270;
 const [LEFT, RIGHT, TOP, BOTTOM] = [44, WIDTH - 10, 30, HEIGHT - 38];
 
-/** null when a peak or a run was not measured. */
-export function rooflineChart(r: Roofline): Markup | null {
+/** `rateUnit`: of 10⁹ operations per second. null when a peak or a run was not measured. */
+export function rooflineChart(r: Roofline, rateUnit: string): Markup | null {
   const points = runPoints(r).filter(p => p.intensity > 0 && p.rate > 0);
   const { gemm_gflops: peak, bandwidth_gb_s: bandwidth } = r;
   if (peak <= 0 || bandwidth <= 0 || points.length === 0) return null;
@@ -39,9 +39,9 @@ export function rooflineChart(r: Roofline): Markup | null {
       [ends[0], ridge, ends[1]].map(v => [x.at(v), y.at(roof(v))] as const),
       'roof',
     ),
-    text(RIGHT - 4, y.at(peak) - 6, `arithmetic ${unit(peak, 'GFLOP/s')}`, 'note', 'end'),
+    text(RIGHT - 4, y.at(peak) - 6, `arithmetic ${unit(peak, rateUnit)}`, 'note', 'end'),
     bandwidthLabel(bandwidth, ridge, x, y),
-    points.map(p => point(p, roof(p.intensity), x, y)),
+    points.map(p => point(p, roof(p.intensity), ridge, x, y)),
   );
 }
 
@@ -49,14 +49,14 @@ function runPoints({ prefill, decode }: Roofline): RunPoint[] {
   const perByte = (run: { gflop: number; mb: number }) => (run.mb > 0 ? (run.gflop / run.mb) * 1000 : 0);
   return [
     {
-      label: `prefill ${percent(prefill.share)} of arithmetic`,
+      label: `prefill ${percent(prefill.share)}`,
       name: 'p-prefill',
       marker: 'circle',
       intensity: perByte(prefill),
       rate: prefill.gflops,
     },
     {
-      label: `decode ${percent(decode.share)} of bandwidth`,
+      label: `decode ${percent(decode.share)}`,
       name: 'p-decode',
       marker: 'square',
       intensity: perByte(decode),
@@ -85,14 +85,23 @@ function bandwidthLabel(bandwidth: number, ridge: number, x: Scale, y: Scale): M
   return text(at - 8, Math.max(TOP + 18, y.at(bandwidth * (ridge / 4)) - 6), words, 'note', 'end');
 }
 
-function point(p: RunPoint, roof: number, x: Scale, y: Scale): Markup {
+/** A label below the point keeps clear of a flat roof, one to the right of it of a slope. */
+function point(p: RunPoint, roof: number, ridge: number, x: Scale, y: Scale): Markup {
   const [px, py] = [x.at(p.intensity), y.at(p.rate)];
-  // the label lies below the roof, on the side that has room
-  const room = px + 10 + textWidth(p.label) < RIGHT;
+  const half = textWidth(p.label) / 2;
+  const label =
+    p.intensity < ridge
+      ? text(Math.min(px + 9, RIGHT - 2 * half), py + FONT + 4, p.label, 'series')
+      : text(Math.min(Math.max(px, LEFT + half), RIGHT - half), py + FONT + 8, p.label, 'series', 'middle');
   return group(
     { class: p.name },
     line(px, y.at(roof), px, py, 'leader'),
-    marker(p.marker, px, py, `${p.label}: ${digits(p.rate)} GFLOP/s at ${digits(p.intensity)} per byte`),
-    text(room ? px + 9 : px - 9, py + FONT + 6, p.label, 'series', room ? 'start' : 'end'),
+    marker(
+      p.marker,
+      px,
+      py,
+      `${p.label}: ${digits(p.rate)} · 10⁹ operations per second, ${digits(p.intensity)} per byte`,
+    ),
+    label,
   );
 }

@@ -1,6 +1,7 @@
 /** Bars below each other: name and figure above, one or more parts, a whisker, a mark to compare with. */
 import { FONT, textWidth } from './layout';
 import { h, type Child, type Markup } from './markup';
+import { digits } from './numbers';
 import { fromZero, type Scale } from './scale';
 import { group, line, svg, text, WIDTH } from './svg';
 
@@ -91,13 +92,22 @@ function bar(row: Row, x: Scale, y: number): Child {
   return [parts, row.whisker ? whisker(row.whisker, x, y + BAR / 2) : null, row.mark ? mark(row.mark, x, y) : null];
 } // prettier-ignore
 
-const whisker = ({ low, high }: { low: number; high: number }, x: Scale, y: number): Markup =>
+/** Twice, so that it stands out from the bar and from the paper. */
+const outlined = (name: string, title: string, lines: readonly (readonly [number, number, number, number])[]): Markup =>
   group(
-    { class: 'whisker' },
-    line(x.at(low), y, x.at(high), y, ''),
-    line(x.at(low), y - 4, x.at(low), y + 4, ''),
-    line(x.at(high), y - 4, x.at(high), y + 4, ''),
-  );
+    { class: name },
+    h('title', {}, title),
+    ['under', 'over'].map(layer => lines.map(([x1, y1, x2, y2]) => line(x1, y1, x2, y2, layer))),
+  ); // prettier-ignore
+
+function whisker({ low, high }: { low: number; high: number }, x: Scale, y: number): Markup {
+  const [from, to] = [x.at(low), x.at(high)];
+  return outlined('whisker', `repeats from ${digits(low)} to ${digits(high)}`, [
+    [from, y, to, y],
+    [from, y - 4, from, y + 4],
+    [to, y - 4, to, y + 4],
+  ]);
+}
 
 const mark = ({ value, title }: { value: number; title: string }, x: Scale, y: number): Markup =>
-  group({ class: 'compare' }, h('title', {}, title), line(x.at(value), y - 3, x.at(value), y + BAR + 3, ''));
+  outlined('compare', title, [[x.at(value), y - 3, x.at(value), y + BAR + 3]]);

@@ -27,11 +27,9 @@ const key = (p: SweepPoint): string =>
     p.mode === 'oxygen' ? p.tokens_per_frame : null,
   ]);
 
-/** Points at the run's own denoise steps and arrivals, whatever N and k. */
-export const ofLoad = (r: BenchResult): SweepPoint[] =>
-  allPoints(r).filter(
-    p => p.denoise_steps === r.settings.denoise_steps && p.arrivals === r.settings.arrivals,
-  );
+/** At the run's own denoise steps and arrivals, whatever N and k. */
+export const isOfLoad = (r: BenchResult, p: SweepPoint): boolean =>
+  p.denoise_steps === r.settings.denoise_steps && p.arrivals === r.settings.arrivals;
 
 /** The point of `mode` with everything but k like `like`. */
 export const counterpart = (
@@ -47,23 +45,23 @@ export const counterpart = (
       p.arrivals === like.arrivals,
   );
 
+/** Frame time of `isolated` over that of `oxygen` where all else is equal. */
 export interface Speedup {
   readonly tokens: number;
-  readonly perFrame: number | 'auto';
+  readonly perFrame: number;
+  readonly steps: number;
   readonly factor: number;
 }
 
-/** Frame time of `isolated` over that of `oxygen`, for every N and k that both have. */
-export function speedups(r: BenchResult): Speedup[] {
-  const points = ofLoad(r);
-  return points
-    .filter(p => p.mode === 'oxygen')
-    .flatMap(p => {
-      const isolated = counterpart(points, p, 'isolated');
-      const factor = isolated ? ratio(isolated.frame_ms_median, p.frame_ms_median) : null;
-      return factor === null ? [] : [{ tokens: p.tokens, perFrame: p.tokens_per_frame, factor }];
-    });
-}
+/** For every point of `oxygen` with a fixed k that has a counterpart. */
+export const speedups = (points: readonly SweepPoint[]): Speedup[] =>
+  points.flatMap(p => {
+    if (p.mode !== 'oxygen' || p.tokens_per_frame === 'auto') return [];
+    const isolated = counterpart(points, p, 'isolated');
+    const factor = isolated ? ratio(isolated.frame_ms_median, p.frame_ms_median) : null;
+    if (factor === null) return [];
+    return [{ tokens: p.tokens, perFrame: p.tokens_per_frame, steps: p.denoise_steps, factor }];
+  });
 
 /** At most `count` of the sorted values, first and last among them, and `keep` where it is one of them. */
 export function some(values: readonly number[], count: number, keep: number | null): number[] {

@@ -1,5 +1,6 @@
 /** What was measured where, and how to measure it again. */
 import type { BenchResult } from '../result';
+import { inWords } from './arrivals-words';
 import { mono, section, table } from './blocks';
 import { h, type Markup } from './markup';
 import { grouped } from './numbers';
@@ -24,7 +25,7 @@ export function settingsSection(r: BenchResult): Markup {
         ['S, denoise steps', grouped(s.denoise_steps)],
         ['actions per chunk', grouped(s.horizon)],
         ['prefix', `${grouped(s.prefix)} positions`],
-        ['requests', s.arrivals],
+        ['requests', `${s.arrivals} (${inWords(s.arrivals)})`],
         [
           'counted frames',
           `${grouped(s.frames)} per mode in ${grouped(s.repeats)} repeats, after ${grouped(s.warm_up)} each to warm up`,

@@ -3,7 +3,7 @@
 const LIGHT = `
   --paper: #fdfdfc; --ink: #1b2026; --soft: #56606b; --rule: #d9dde1; --grid: #e8ebee; --wash: #f4f5f6;
   --isolated: #b84a00; --parallel: #9c4275; --shared: #007355; --oxygen: #0063a8;
-  --ramp-1: #7fb2d9; --ramp-2: #4a90c4; --ramp-3: #0063a8; --ramp-4: #06305a;
+  --ramp-1: #63a3d6; --ramp-2: #2f80c0; --ramp-3: #0a559a; --ramp-4: #06294d;
   --vision: #edb13b; --prefill: #6fb6e6; --denoise: #4cbf97; --decode: #dd94bf; --manager: #b3b9c0;
   --roof: #8a949e;`;
 const DARK = `
@@ -57,10 +57,10 @@ const CHARTS = `
 svg { display: block; width: 100%; height: auto; overflow: visible; font: 11px system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif; font-variant-numeric: tabular-nums; }
 svg text { fill: var(--ink); }
 .tick, .axis-title, .note { fill: var(--soft); }
-.series { font-weight: 600; fill: var(--c, var(--ink)); }
+.series { font-weight: 600; }
+[class^="m-"] > .series { fill: var(--c); }
 .figure { font-weight: 600; }
 .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
-.grid-line, .grid line.grid { stroke: var(--grid); }
 line.grid { stroke: var(--grid); }
 line.axis { stroke: var(--soft); }
 line.reference { stroke: var(--soft); stroke-dasharray: 3 3; }
@@ -70,7 +70,8 @@ line.reference { stroke: var(--soft); stroke-dasharray: 3 3; }
 .leader { stroke: var(--c); stroke-width: 1; opacity: 0.5; }
 .bar { fill: var(--c); stroke: var(--paper); stroke-width: 0.75; }
 .on-bar { fill: #14181d !important; font-weight: 600; }
-.whisker line, .compare line { stroke: var(--ink); stroke-width: 1.5; }
+.whisker .under, .compare .under { stroke: var(--paper); stroke-width: 4; }
+.whisker .over, .compare .over { stroke: var(--ink); stroke-width: 1.5; }
 .track { stroke: var(--c); stroke-width: 3; stroke-linecap: round; }
 .tail { stroke: var(--c); stroke-width: 1.5; }
 .link { stroke: var(--rule); stroke-width: 3; }

@@ -1,11 +1,9 @@
 /** All figures, and what gave them. */
-import type { BenchResult, ModeFigures, Roofline, SweepPoint } from '../result';
+import type { BenchResult, ModeFigures, SweepPoint } from '../result';
 import { section, table } from './blocks';
 import { h, type Markup } from './markup';
 import { measuredModes } from './mode-figures';
-import { digits, duration, grouped, NONE, percent, unit } from './numbers';
-import { rooflineChart } from './roofline-chart';
-import { figure, grid } from './blocks';
+import { count, digits, grouped, NONE, percent, unit } from './numbers';
 
 const ms = (value: number): string => unit(value, 'ms');
 const mb = (value: number | null | undefined): string => unit(value ?? null, 'MB');
@@ -18,7 +16,7 @@ const FIGURES: readonly (readonly [label: string, show: (f: ModeFigures) => stri
   ['new chunks per second', f => unit(f.replan_hz, 'Hz')],
   ['language', f => unit(f.tokens_per_s, 'tokens/s')],
   ['rows per decode step, mean', f => digits(f.batch_mean)],
-  ['rows per decode step, largest', f => digits(f.batch_max)],
+  ['rows per decode step, largest', f => count(f.batch_max)],
   ['frame to chunk', f => ms(f.first_action_ms_median)],
   ['request to first token', f => ms(f.first_token_ms_median)],
   ['request to last token', f => ms(f.request_latency_ms_median)],
@@ -92,40 +90,3 @@ const sweepTable = (points: readonly SweepPoint[]): Markup =>
     ]),
     'All points of the sweep',
   ); // prettier-ignore
-
-export function rooflineSection(r: Roofline): Markup | null {
-  const chart = rooflineChart(r);
-  if (!chart) return null;
-  const { prefill, decode } = r;
-  return section(
-    'roofline',
-    'How near the machine’s limits',
-    `A prefill reaches ${percent(prefill.share)} of the arithmetic that this machine can do` +
-      (prefill.gemm_share === null ? '' : `, its matrix products alone ${percent(prefill.gemm_share)}`) +
-      `; a decode step of one row ${percent(decode.share)} of its memory bandwidth.`,
-    grid(
-      figure(
-        'Roofline',
-        chart,
-        `Peaks measured in the same run with ${r.threads} ${r.threads === 1 ? 'thread' : 'threads'}: the fastest matrix product and the fastest pass over memory.`,
-      ),
-      h(
-        'div',
-        {},
-        table(
-          ['', 'prefill', 'decode step'],
-          [
-            ['arithmetic', unit(prefill.gflop, 'GFLOP'), unit(decode.gflop, 'GFLOP')],
-            ['bytes at least', unit(prefill.mb, 'MB'), unit(decode.mb, 'MB')],
-            ['time', duration(prefill.ms), duration(decode.ms)],
-            ['reached', unit(prefill.gflops, 'GFLOP/s'), unit(decode.gb_s, 'GB/s')],
-            ['of the peak', percent(prefill.share), percent(decode.share)],
-            ['products alone', duration(prefill.gemm_ms), NONE],
-            ['of the peak', percent(prefill.gemm_share), NONE],
-          ],
-          'Roofline figures',
-        ),
-      ),
-    ),
-  );
-}
