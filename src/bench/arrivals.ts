@@ -90,7 +90,7 @@ export function meanRate(a: Arrivals): number {
 export function arrivalsAt(a: Arrivals, frame: number, tokens: number, seed: number): number[] {
   switch (a.kind) {
     case 'uniform':
-      return repeated(Math.floor((frame + 1) * a.rate) - Math.floor(frame * a.rate), tokens);
+      return repeated(Math.ceil((frame + 1) * a.rate) - Math.ceil(frame * a.rate), tokens);
     case 'poisson':
       return repeated(poisson(a.mean, draws(seed, frame)), tokens);
     case 'bursty':

@@ -1,9 +1,10 @@
 /** One mode's processes: loaded once, idle between the mode's blocks. */
-import { together } from './summary';
+import { OxygenError } from '../core/errors';
 import type { BlockResult } from './block';
 import { memoryFigures, PeakWatch, readMappings, type Mapping } from './memory';
 import { BenchProcess } from './process';
 import type { BenchMode, ModeFigures } from './result';
+import { together } from './summary';
 import type { Block } from './workload';
 
 /** A block without what the lane knows. */
@@ -56,7 +57,15 @@ export class Lane {
     }
   }
 
-  run(block: LaneBlock, onFrame: () => void): Promise<BlockResult> {
+  /** Throws RUN_FAILED when a run of the block failed: its figures would be worthless. */
+  async run(block: LaneBlock, onFrame: () => void): Promise<BlockResult> {
+    const result = await this.#run(block, onFrame);
+    const { failures } = result;
+    if (failures.length === 0) return result;
+    throw new OxygenError('RUN_FAILED', `${this.mode}: ${failures.length} runs failed: ${failures[0]}`);
+  }
+
+  #run(block: LaneBlock, onFrame: () => void): Promise<BlockResult> {
     const [first, second] = this.#processes as [BenchProcess, BenchProcess | undefined];
     if (this.mode === 'parallel' && second) return runPair(first, second, block, onFrame);
     const mode = this.mode === 'parallel' ? 'shared' : this.mode;

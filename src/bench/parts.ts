@@ -14,7 +14,7 @@ import type { Block, Frames } from './workload';
 /** Times in ms by name: `decode 4` is one step of four rows. One process measures a few in every round. */
 export type PartSamples = Readonly<Record<string, readonly number[]>>;
 
-const PREFILLS = 2;
+const PREFILLS = 4;
 const STEPS = 6;
 const SEED_TOKENS = 8;
 const SEED = 'seed';

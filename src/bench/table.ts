@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
 export function printed(r: BenchResult): string[] {
   const s = r.settings;
   return [
-    `${r.engine.name} (${r.engine.precision}, ${whole(r.engine.parameters / 1e6)} M parameters), ${r.threads} threads on ` +
+    `${r.engine.name} (${r.engine.precision}, ${whole(r.engine.parameters / 1e6)} M parameters), ${r.threads} ${r.threads === 1 ? 'thread' : 'threads'} on ` +
       `${r.machine.cores} x ${r.machine.cpu}`,
     `N ${s.tokens}, k ${s.tokens_per_frame}, S ${s.denoise_steps}, ${s.arrivals}: ${s.frames} frames in ${s.repeats} repeats`,
     '',

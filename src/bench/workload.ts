@@ -89,7 +89,9 @@ export class Frames {
     this.#seed = seed;
     this.#pictures = Array.from({ length: PICTURES }, (_, p) => {
       const key = fold(fold(1, seed), p);
-      return Uint8Array.from({ length: bytes }, (_, i) => fold(key, i) & 0xff);
+      const picture = new Uint8Array(bytes);
+      for (let i = 0; i < bytes; i++) picture[i] = fold(key, i) & 0xff;
+      return picture;
     });
   }
 

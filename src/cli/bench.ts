@@ -1,10 +1,13 @@
 /** `oxygen bench`: the paper's workloads in all modes, as a table, as JSON and as a report. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { longest, parseArrivals } from '../bench/arrivals';
 import { realFolder } from '../bench/memory';
+import { renderReport } from '../bench/report';
 import { BENCH_MODES, type BenchMode, type BenchResult } from '../bench/result';
-import { prefixLength, runBench as run, type BenchSettings } from '../bench/run';
+import { prefixLength, type BenchSettings } from '../bench/plan';
+import { runBench as run } from '../bench/run';
 import { SWEEPS } from '../bench/sweep';
 import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
@@ -56,12 +59,18 @@ export async function runBench(args: string[]): Promise<number> {
   }
   console.log(printed(result).join('\n'));
   if (o.json !== undefined) writeFileSync(o.json, `${JSON.stringify(result, null, 1)}\n`);
+  if (o.html !== undefined) writeFileSync(o.html, renderReport(result));
   return exitCode(result);
 }
 
 /** Every option, checked before anything is loaded. */
 function readSettings(o: Given): BenchSettings {
   const engineDir = required('bench', 'engine', o.engine);
+  for (const [name, file] of [
+    ['json', o.json],
+    ['html', o.html],
+  ] as const)
+    checkFolder(name, file);
   const mode = choice('mode', o.mode, ['all', ...BENCH_MODES], 'all');
   const tokens = integer('tokens', o.tokens, 20, 1, 1000);
   const arrivals = o.arrivals ?? 'uniform:1';
@@ -100,6 +109,12 @@ function readSettings(o: Given): BenchSettings {
       60_000,
     ),
   };
+}
+
+/** A bench takes minutes: what it cannot write in the end is said now. */
+function checkFolder(name: string, file: string | undefined): void {
+  if (file === undefined || existsSync(dirname(resolve(file)))) return;
+  throw new OxygenError('USAGE', `--${name} ${file}: there is no such folder; make it first`);
 }
 
 function tokensPerFrame(value: string | undefined): TokensPerFrame {
