@@ -20,7 +20,7 @@ interface Pair {
 export function arrivalsSection(r: BenchResult): Markup | null {
   const pairs = pairsOf(r);
   if (pairs.length < 2) return null;
-  const kinds = [...new Set(pairs.map(p => kindOf(p.arrivals)))];
+  const kinds = Object.keys(TITLES).filter(kind => pairs.some(p => kindOf(p.arrivals) === kind));
   const gains = pairs.flatMap(p => ratio(p.oxygen.action_hz, p.isolated.action_hz) ?? []);
   const first = pairs[0] as Pair;
   return section(
@@ -38,7 +38,10 @@ export function arrivalsSection(r: BenchResult): Markup | null {
   );
 }
 
-const kindOf = (arrivals: string): string => patternOf(arrivals).kind;
+function kindOf(arrivals: string): string {
+  const { kind } = patternOf(arrivals);
+  return Object.hasOwn(TITLES, kind) ? kind : 'other';
+}
 
 /** Of every pattern the pair with most language; the sweep measures all at the same N and k. */
 function pairsOf(r: BenchResult): Pair[] {
@@ -56,6 +59,7 @@ function pairsOf(r: BenchResult): Pair[] {
   return [...byPattern.values()].sort((a, b) => weight(a) - weight(b));
 }
 
+/** In the order of the page. */
 const TITLES: Readonly<Record<string, string>> = {
   uniform: 'Evenly',
   poisson: 'At random (Poisson)',

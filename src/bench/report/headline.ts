@@ -42,8 +42,16 @@ function title({ modes: { oxygen, isolated } }: BenchResult): string {
   return 'Actions and language from one model, on this machine';
 }
 
-const tile = (t: Tile): Child =>
-  h('div', {}, h('dt', {}, t.label), h('dd', { class: 'value' }, t.value), h('dd', {}, t.detail));
+function tile(t: Tile): Child {
+  const [number = '', unitName = ''] = t.value.split('\u00a0');
+  return h(
+    'div',
+    {},
+    h('dt', {}, t.label),
+    h('dd', { class: 'value' }, number, ' ', h('small', {}, unitName)),
+    h('dd', {}, t.detail),
+  );
+}
 
 function tiles(r: BenchResult): Tile[] {
   const { isolated, oxygen } = r.modes;
@@ -59,12 +67,12 @@ function tiles(r: BenchResult): Tile[] {
     },
     {
       label: 'Actions',
-      value: `${digits(mode.action_hz)} per second`,
+      value: unit(mode.action_hz, 'per second'),
       detail: `a new chunk ${digits(mode.replan_hz)} times per second` + (plain ? `; isolated: ${digits(plain.action_hz)} actions` : ''),
     },
     {
       label: 'Language',
-      value: `${digits(mode.tokens_per_s)} tokens/s`,
+      value: unit(mode.tokens_per_s, 'tokens/s'),
       detail: `${texts(mode.batch_mean)} at once` + (plain ? `; isolated: ${digits(plain.tokens_per_s)} tokens/s` : ''),
     },
     {

@@ -1,11 +1,17 @@
 /** Where labels go, so that none covers another. */
 
 /** Size of the charts' text, and the distance of two lines of it, in SVG units. */
-export const FONT = 11;
-export const LINE = 14;
+export const FONT = 12;
+export const LINE = 15;
 
 /** Width of text in the charts' font, rather too much than too little. */
-export const textWidth = (text: string): number => text.length * FONT * 0.58;
+export const textWidth = (text: string): number => text.length * FONT * 0.62;
+
+/** Cut where it would not fit. */
+export function cut(text: string, width: number): string {
+  const letters = Math.floor(width / textWidth('x'));
+  return text.length <= letters ? text : `${text.slice(0, Math.max(0, letters - 1))}…`;
+}
 
 export interface Extent {
   readonly centre: number;

@@ -44,7 +44,7 @@ export function memorySection(r: BenchResult): Markup | null {
       ]),
       base && rest.length > 0
         ? table(
-            ['', 'KV cache', 'peak', 'against isolated'],
+            ['', 'KV cache', 'peak', 'to isolated'],
             [base, ...rest].map(({ label, memory }) => [
               label,
               unit(memory.kv_mb, 'MB'),

@@ -17,7 +17,7 @@ interface RunPoint {
 }
 
 const HEIGHT = 270;
-const [LEFT, RIGHT, TOP, BOTTOM] = [44, WIDTH - 10, 30, HEIGHT - 38];
+const [LEFT, RIGHT, TOP, BOTTOM] = [44, WIDTH - 20, 30, HEIGHT - 38];
 
 /** `rateUnit`: of 10⁹ operations per second. null when a peak or a run was not measured. */
 export function rooflineChart(r: Roofline, rateUnit: string): Markup | null {
@@ -50,14 +50,14 @@ function runPoints({ prefill, decode }: Roofline): RunPoint[] {
   return [
     {
       label: `prefill ${percent(prefill.share)}`,
-      name: 'p-prefill',
+      name: 'plain',
       marker: 'circle',
       intensity: perByte(prefill),
       rate: prefill.gflops,
     },
     {
       label: `decode ${percent(decode.share)}`,
-      name: 'p-decode',
+      name: 'plain',
       marker: 'square',
       intensity: perByte(decode),
       rate: decode.ms > 0 ? (decode.gflop / decode.ms) * 1000 : 0,
@@ -78,11 +78,10 @@ const axes = (x: Scale, y: Scale): Markup[] => [
   ]),
 ];
 
-/** Along the slope, above it. */
+/** Beside the slope, near its top. */
 function bandwidthLabel(bandwidth: number, ridge: number, x: Scale, y: Scale): Markup {
-  const words = `memory ${unit(bandwidth, 'GB/s')}`;
-  const at = Math.max(LEFT + textWidth(words) + 4, x.at(ridge / 4));
-  return text(at - 8, Math.max(TOP + 18, y.at(bandwidth * (ridge / 4)) - 6), words, 'note', 'end');
+  const at = ridge * 0.4;
+  return text(x.at(at) + 10, y.at(bandwidth * at) + 4, `memory ${unit(bandwidth, 'GB/s')}`, 'note');
 }
 
 /** A label below the point keeps clear of a flat roof, one to the right of it of a slope. */

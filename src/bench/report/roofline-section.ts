@@ -24,7 +24,7 @@ export function rooflineSection({ roofline: r, engine }: BenchResult): Markup | 
         `Roof: the fastest matrix product and the fastest pass over memory, measured in the same run with ${r.threads} ${r.threads === 1 ? 'thread' : 'threads'}.`,
       ),
       table(
-        ['', 'prefill', 'decode step'],
+        ['', 'prefill', 'decode'],
         [
           ['arithmetic', unit(prefill.gflop, operations), unit(decode.gflop, operations)],
           ['bytes moved, at least', unit(prefill.mb, 'MB'), unit(decode.mb, 'MB')],

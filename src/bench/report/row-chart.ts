@@ -1,5 +1,5 @@
 /** Bars below each other: name and figure above, one or more parts, a whisker, a mark to compare with. */
-import { FONT, textWidth } from './layout';
+import { cut, FONT, textWidth } from './layout';
 import { h, type Child, type Markup } from './markup';
 import { digits } from './numbers';
 import { fromZero, type Scale } from './scale';
@@ -33,7 +33,8 @@ export interface RowChart {
 }
 
 const [LEFT, RIGHT] = [1, WIDTH - 14];
-const [ROW, BAR, FIRST] = [46, 18, 20];
+const [ROW, BAR, FIRST] = [48, 18, 21];
+const GAP = 10;
 
 export const rowChart = (c: RowChart): Markup =>
   rowsWithAxis(
@@ -60,7 +61,7 @@ export function rowsWithAxis(c: Rows, draw: (i: number, x: Scale, y: number) => 
     c.rows.map((row, i) => {
       const y = FIRST + i * ROW;
       return [
-        group({ class: row.name }, text(LEFT + 4, y - 6, row.label, 'series halo')),
+        group({ class: row.name }, text(LEFT + 4, y - 6, cut(row.label, RIGHT - LEFT - GAP - textWidth(row.figure)), 'series halo')),
         text(RIGHT, y - 6, row.figure, 'figure halo', 'end'),
         draw(i, x, y),
       ];

@@ -31,11 +31,12 @@ code { font: 0.92em ui-monospace, "SF Mono", "DejaVu Sans Mono", "Liberation Mon
 section { border-top: 1px solid var(--rule); margin-top: 44px; padding-top: 22px; }
 section > h3 { margin-top: 26px; }
 .missing { border-top: 1px solid var(--rule); margin-top: 44px; padding-top: 18px; color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 22px 28px; margin: 28px 0 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(240px, 44%), 1fr)); gap: 22px 24px; margin: 28px 0 0; }
 .tiles div { border-top: 2px solid var(--oxygen); padding-top: 10px; }
 .tiles dt { font-size: 14px; color: var(--soft); }
 .tiles dd { margin: 0; font-size: 14px; color: var(--soft); overflow-wrap: anywhere; }
 .tiles .value { font-size: 28px; line-height: 1.25; letter-spacing: -0.015em; font-weight: 650; color: var(--ink); font-variant-numeric: tabular-nums; }
+.tiles .value small { font-size: 16px; font-weight: 500; letter-spacing: 0; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 32px 48px; margin-top: 20px; align-items: start; }
 figure { margin: 0; max-width: 500px; min-width: 0; }
 figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-top: 10px; }
@@ -45,8 +46,8 @@ figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-to
 .scroll { overflow-x: auto; margin-top: 16px; }
 table { border-collapse: collapse; font-size: 14px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 18px 5px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
-th:first-child { text-align: left; font-weight: 400; color: var(--soft); }
-thead th { font-weight: 650; border-bottom-color: var(--rule); vertical-align: bottom; }
+th:first-child { text-align: left; font-weight: 400; color: var(--soft); white-space: normal; min-width: 6em; }
+thead th { white-space: normal; font-weight: 650; border-bottom-color: var(--rule); vertical-align: bottom; }
 #settings td { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 12em; }
 #settings thead { display: none; }
 pre { background: var(--wash); border-radius: 6px; padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px; margin: 16px 0 0; }
@@ -54,12 +55,13 @@ ul { margin: 0; padding-left: 1.2em; }
 li { overflow-wrap: anywhere; }`;
 
 const CHARTS = `
-svg { display: block; width: 100%; height: auto; overflow: visible; font: 11px system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif; font-variant-numeric: tabular-nums; }
+svg { display: block; width: 100%; height: auto; overflow: visible; font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif; font-variant-numeric: tabular-nums; }
 svg text { fill: var(--ink); }
 .tick, .axis-title, .note { fill: var(--soft); }
 .series { font-weight: 600; }
 [class^="m-"] > .series { fill: var(--c); }
 .figure { font-weight: 600; }
+.tick, .series, .figure, .axis-title, .note, .on-bar { white-space: pre; }
 .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
 line.grid { stroke: var(--grid); }
 line.axis { stroke: var(--soft); }
@@ -88,6 +90,7 @@ const ROLES = [
   roles('m', same(['isolated', 'parallel', 'shared', 'oxygen'])),
   roles('p', same(['vision', 'prefill', 'denoise', 'decode', 'manager'])),
   roles('s', { base: 'manager', weights: 'prefill', kv: 'vision', activations: 'decode' }),
+  '.plain { --c: var(--ink); }',
   roles('ramp', { 1: 'ramp-1', 2: 'ramp-2', 3: 'ramp-3', 4: 'ramp-4' }),
 ].join('\n');
 
