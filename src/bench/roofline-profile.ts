@@ -66,6 +66,9 @@ const sizeOf: Readonly<Record<string, (tokens: number) => number>> = {
   T: tokens => tokens,
   S: () => 0,
   R: () => 1,
+  // the mask: the same for all tokens, over all keys
+  M: () => 1,
+  'S+T': tokens => tokens,
 };
 
 /** Only shapes matter for the time; zeros would be a special case of none of the products. */
