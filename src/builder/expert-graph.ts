@@ -5,7 +5,7 @@
 import type { ModelConfig } from '../model/config';
 import { EXPERT } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import { gatedMlp, linear, project, projections, rotary, twoPartAttention } from './pi05-blocks';
+import { gatedMlp, linear, project, projections, rotary, attention } from './pi05-blocks';
 import type { Products } from './products';
 
 /** `exact` makes the small products at the border in float32. */
@@ -44,7 +44,7 @@ export function buildExpert(
     const [scale1, shift1, gate1] = modulation(2 * i);
     const [scale2, shift2, gate2] = modulation(2 * i + 1);
     const qkv = projections(g, p, c, adaptiveNorm(x, scale1, shift1), prefix, width, rotate, positions);
-    const attended = twoPartAttention(g, c, {
+    const attended = attention(g, c, {
       q: qkv.q,
       newK: qkv.k,
       newV: qkv.v,

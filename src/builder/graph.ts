@@ -1,6 +1,6 @@
 /** A graph under construction: nodes in order, weights streamed to a file, small constants inline. */
 import { OxygenError } from '../core/errors';
-import type { AttributeValue, Dim, Elem, External, Initializer, Model, Node, ValueInfo } from './onnx';
+import type { AttributeValue, Body, Dim, Elem, External, Initializer, Model, Node, ValueInfo } from './onnx';
 import type { WeightRange, WeightsFile } from './weights-file';
 
 /** A value's name in the graph. */
@@ -20,7 +20,9 @@ export interface PackedProduct {
 export class Graph {
   readonly #name: string;
   readonly #weights: WeightsFile;
-  readonly #nodes: Node[] = [];
+  #nodes: Node[] = [];
+  readonly #used = new Set<Value>();
+  #made = 0;
   readonly #initializers: Initializer[] = [];
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
@@ -36,17 +38,45 @@ export class Graph {
     return name;
   }
 
-  /** Gives `value` a stable name at the graph's border. */
-  output(name: string, value: Value, elem: Elem, dims: readonly Dim[]): void {
-    this.#nodes.push({
-      op: 'Identity',
-      domain: '',
-      name: `out/${name}`,
-      inputs: [value],
-      outputs: [name],
-      attributes: {},
-    });
+  /**
+   * Gives `value`, which nothing has used yet, a stable name at the graph's border, and returns that name. The node
+   * that makes it is renamed: an Identity would copy it at every run. A value that is at the border already gets one.
+   */
+  output(name: Value, value: Value, elem: Elem, dims: readonly Dim[]): Value {
+    const atBorder = [...this.#inputs, ...this.#outputs].some(v => v.name === value);
     this.#outputs.push({ name, elem, dims });
+    if (atBorder) {
+      this.#add({
+        op: 'Identity',
+        domain: '',
+        name: `out/${name}`,
+        inputs: [value],
+        outputs: [name],
+        attributes: {},
+      });
+      return value;
+    }
+    const at = this.#nodes.findIndex(n => n.outputs.includes(value));
+    const maker = this.#nodes[at];
+    if (!maker || this.#used.has(value))
+      throw new OxygenError('INTERNAL', `${value} cannot become the output ${name}: it is in use`);
+    this.#nodes[at] = { ...maker, outputs: maker.outputs.map(n => (n === value ? name : n)) };
+    return name;
+  }
+
+  /** The value of one of two branches; only the chosen one is computed. */
+  either(
+    condition: Value,
+    elem: Elem,
+    dims: readonly Dim[],
+    whenTrue: () => Value,
+    whenFalse: () => Value,
+  ): Value {
+    const attributes = {
+      then_branch: this.#body(elem, dims, whenTrue),
+      else_branch: this.#body(elem, dims, whenFalse),
+    };
+    return this.op('If', [condition], attributes);
   }
 
   op(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
@@ -134,6 +164,15 @@ export class Graph {
     };
   }
 
+  #body(elem: Elem, dims: readonly Dim[], build: () => Value): Body {
+    const around = this.#nodes;
+    this.#nodes = [];
+    const output = { name: build(), elem, dims };
+    const body = { nodes: this.#nodes, output };
+    this.#nodes = around;
+    return body;
+  }
+
   #node(
     domain: Node['domain'],
     op: string,
@@ -141,10 +180,15 @@ export class Graph {
     count: number,
     attributes: Attributes,
   ): Value[] {
-    const name = `${op}_${this.#nodes.length}`;
+    const name = `${op}_${this.#made++}`;
     const outputs = Array.from({ length: count }, (_, i) => (count === 1 ? name : `${name}.${i}`));
-    this.#nodes.push({ op, domain, name, inputs, outputs, attributes });
+    this.#add({ op, domain, name, inputs, outputs, attributes });
     return outputs;
+  }
+
+  #add(node: Node): void {
+    this.#nodes.push(node);
+    node.inputs.forEach(v => this.#used.add(v));
   }
 
   #constant(

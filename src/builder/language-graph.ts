@@ -1,20 +1,13 @@
 /**
  * language.onnx: one graph for prefill (B=1, S=0), seed (B=1, T=seed) and ragged decode (B rows, T=1).
- * x [B,T,W], positions [B,T], past K/V per layer [B,S,hd], additive masks, want [B,R] → new K/V [B,T,hd] per layer,
+ * x [B,T,W], positions [B,T], past K/V per layer [B,S,hd], want [B,R], additive mask [B,M,S+T] over the keys, past ones
+ * first (M = 1: the same for all tokens; M = T·heads: a row for each token and head) → new K/V [B,T,hd] per layer,
  * logits and their top candidates for the wanted positions.
  */
 import type { ModelConfig } from '../model/config';
 import { EMBEDDING_NAMES, LANGUAGE } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import {
-  gatedMlp,
-  project,
-  projections,
-  rotary,
-  twoPartAttention,
-  type Qkv,
-  type Rotate,
-} from './pi05-blocks';
+import { attention, gatedMlp, project, projections, rotary, type Qkv, type Rotate } from './pi05-blocks';
 import type { Products } from './products';
 import type { WeightRange } from './weights-file';
 
@@ -29,32 +22,27 @@ export function buildLanguage(
   table: WeightRange,
   maxPositions: number,
 ): void {
-  const { width, layers, headDim, vocab } = c.language;
+  const { width, layers, heads, headDim, mlp } = c.language;
   const x0 = g.input('x', 'float', ['B', 'T', width]);
   const positions = g.input('positions', 'int64', ['B', 'T']);
-  const pastMask = g.input('past_mask', 'float', ['B', 1, 'S']);
-  const newMask = g.input('new_mask', 'float', ['B', 'T', 'T']);
+  const mask = g.input('mask', 'float', ['B', 'M', 'S+T']);
   const want = g.input('want', 'int64', ['B', 'R']);
   const past = Array.from({ length: layers }, (_, i) => ({
     k: g.input(`past_k_${i}`, 'float', ['B', 'S', headDim]),
     v: g.input(`past_v_${i}`, 'float', ['B', 'S', headDim]),
   }));
 
-  const shape = queryShapes(g, c, x0, pastMask, want);
+  const { sizes, noPast } = pastSizes(g, x0, (past[0] as { k: Value }).k);
   const rotate = rotary(g, c, maxPositions);
   const wantRows = g.op('Unsqueeze', [want, g.ints(-1)]);
   const pick = (value: Value) => g.op('GatherND', [value, wantRows], { batch_dims: 1n });
-  const addNewMask = (mask: Value, rows: RowShapes) => (scores: Value) => {
-    const perHead = g.op('Reshape', [scores, rows.perHead]);
-    const masked = g.op('Add', [perHead, g.op('Unsqueeze', [mask, g.ints(2)])]);
-    return g.op('Reshape', [masked, rows.flat]);
-  };
-  const maskPast = (scores: Value) => g.op('Add', [scores, pastMask]);
+  const maskAll = (scores: Value) => g.op('Add', [scores, mask]);
+  const maskWanted = wantedMask(g, c, mask, want);
 
   let x = x0;
   past.forEach(({ k: pastK, v: pastV }, i) => {
     const last = i === layers - 1;
-    if (last) g.output('last_layer_in', x, 'float', ['B', 'T', width]);
+    if (last) x = g.output('last_layer_in', x, 'float', ['B', 'T', width]);
     const prefix = `${LANGUAGE}layers.${i}.`;
     const normed = rmsNorm(g, p, c, x, `${prefix}input_layernorm`);
     // The last layer's keys and values are needed everywhere, its queries only where logits are wanted.
@@ -64,65 +52,63 @@ export function buildLanguage(
           wanted: g.op('GatherElements', [positions, want], { axis: 1n }),
         })
       : projections(g, p, c, normed, prefix, width, rotate, positions);
-    g.output(`new_k_${i}`, k, 'float', ['B', 'T', headDim]);
-    g.output(`new_v_${i}`, v, 'float', ['B', 'T', headDim]);
-    const rows = last ? shape.wanted : shape.all;
-    const maskNew = addNewMask(last ? pick(newMask) : newMask, rows);
-    const attended = twoPartAttention(g, c, {
-      q,
-      newK: k,
-      newV: v,
-      pastK,
-      pastV,
-      maskPast,
-      maskNew,
-      sizes: shape.sizes,
-    });
+    const newK = g.output(`new_k_${i}`, k, 'float', ['B', 'T', headDim]);
+    const newV = g.output(`new_v_${i}`, v, 'float', ['B', 'T', headDim]);
+    const masked = last ? maskWanted : maskAll;
+    const attended = attention(g, c, { q, newK, newV, pastK, pastV, mask: masked, sizes, noPast });
     x = g.op('Add', [
       last ? pick(x) : x,
-      project(g, p, attended, `${prefix}self_attn.o_proj`, c.language.heads * headDim, width),
+      project(g, p, attended, `${prefix}self_attn.o_proj`, heads * headDim, width),
     ]);
     const hidden = rmsNorm(g, p, c, x, `${prefix}post_attention_layernorm`);
-    x = g.op('Add', [x, gatedMlp(g, p, hidden, `${prefix}mlp.`, width, c.language.mlp)]);
-    if (i === 0) g.output('first_layer', x, 'float', ['B', last ? 'R' : 'T', width]);
-    if (last) g.output('last_layer', x, 'float', ['B', 'R', width]);
+    x = g.op('Add', [x, gatedMlp(g, p, hidden, `${prefix}mlp.`, width, mlp)]);
+    if (i === 0) x = g.output('first_layer', x, 'float', ['B', last ? 'R' : 'T', width]);
+    if (last) x = g.output('last_layer', x, 'float', ['B', 'R', width]);
   });
+  candidates(g, p, c, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), table);
+}
 
+/** Logits of the wanted positions [B,R,width], the best of them, and what makes probabilities of them. */
+function candidates(g: Graph, p: Products, c: ModelConfig, x: Value, table: WeightRange): void {
+  const { width, vocab } = c.language;
   const stack = { names: [EMBEDDING_NAMES[0]], into: width, outs: [vocab] };
-  const logits = p.logits(g, rmsNorm(g, p, c, x, `${LANGUAGE}norm`), stack, table);
+  const logits = g.output('logits', p.logits(g, x, stack, table), 'float', ['B', 'R', vocab]);
   const topK = Math.min(TOP_K, vocab);
   const [values, ids] = g.ops('TopK', [logits, g.ints(topK)], 2, { axis: -1n }) as [Value, Value];
-  g.output('top_logits', values, 'float', ['B', 'R', topK]);
+  const best = g.output('top_logits', values, 'float', ['B', 'R', topK]);
   g.output('top_ids', ids, 'int64', ['B', 'R', topK]);
-  g.output('log_sum_exp', g.op('ReduceLogSumExp', [logits, g.ints(-1)], { keepdims: 0n }), 'float', [
-    'B',
-    'R',
-  ]);
-  g.output('logits', logits, 'float', ['B', 'R', vocab]);
+  // ReduceLogSumExp does the same on one thread and with a slow exponential
+  const top = g.op('Slice', [best, g.ints(0), g.ints(1), g.ints(-1)]);
+  const powers = g.op('Exp', [g.op('Sub', [logits, top])]);
+  const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
+  const logSumExp = g.op('Squeeze', [g.op('Add', [sum, top]), g.ints(-1)]);
+  g.output('log_sum_exp', logSumExp, 'float', ['B', 'R']);
 }
 
-/** Shapes of the scores of the new keys: per head [B,T,heads,T] and as rows [B,T·heads,T]. */
-interface RowShapes {
-  readonly perHead: Value;
-  readonly flat: Value;
+/** int64 [S, T], and whether S is 0. */
+function pastSizes(g: Graph, x: Value, pastK: Value): { sizes: Value; noPast: Value } {
+  const second = (value: Value) => g.op('Shape', [value], { start: 1n, end: 2n });
+  const past = second(pastK);
+  const none = g.op('Equal', [past, g.ints(0)]);
+  return {
+    sizes: g.op('Concat', [past, second(x)], { axis: 0n }),
+    noPast: g.op('Squeeze', [none]),
+  };
 }
 
-function queryShapes(
-  g: Graph,
-  c: ModelConfig,
-  x: Value,
-  pastMask: Value,
-  want: Value,
-): { all: RowShapes; wanted: RowShapes; sizes: Value } {
-  const dim = (value: Value, axis: number) =>
-    g.op('Shape', [value], { start: BigInt(axis), end: BigInt(axis + 1) });
-  const [batch, tokens] = [dim(x, 0), dim(x, 1)];
-  const rows = (count: Value): RowShapes => ({
-    perHead: g.op('Concat', [batch, count, g.ints(c.language.heads), tokens], { axis: 0n }),
-    flat: g.op('Concat', [batch, g.ints(-1), tokens], { axis: 0n }),
-  });
-  const sizes = g.op('Concat', [dim(pastMask, 2), tokens], { axis: 0n });
-  return { all: rows(tokens), wanted: rows(dim(want, 1)), sizes };
+/** Adds the rows [B,R,1,S+T] of the mask that belong to the wanted positions to scores [B,R·heads,S+T]. */
+function wantedMask(g: Graph, c: ModelConfig, mask: Value, want: Value): (scores: Value) => Value {
+  const { heads } = c.language;
+  const size = (axis: bigint) => g.op('Shape', [mask], { start: axis, end: axis + 1n });
+  // one row for all, or `heads` rows for each token
+  const lastRow = g.op('Sub', [size(1n), g.ints(1)]);
+  const row = g.op('Min', [g.op('Mul', [want, g.ints(heads)]), lastRow]);
+  const rows = g.op('GatherND', [mask, g.op('Unsqueeze', [row, g.ints(-1)])], { batch_dims: 1n });
+  const perHead = g.op('Unsqueeze', [rows, g.ints(2)]);
+  const columns = size(2n);
+  const split = g.op('Concat', [g.ints(0), g.ints(-1, heads), columns], { axis: 0n });
+  const flat = g.op('Concat', [g.ints(0, -1), columns], { axis: 0n });
+  return scores => g.op('Reshape', [g.op('Add', [g.op('Reshape', [scores, split]), perHead]), flat]);
 }
 
 function lastProjections(

@@ -16,7 +16,13 @@ export interface ValueInfo {
   readonly dims: readonly Dim[];
 }
 
-export type AttributeValue = number | bigint | string | readonly bigint[];
+/** A branch of an `If`: it may use every value of the graph around it. */
+export interface Body {
+  readonly nodes: readonly Node[];
+  readonly output: ValueInfo;
+}
+
+export type AttributeValue = number | bigint | string | readonly bigint[] | Body;
 
 export interface Node {
   readonly op: string;
@@ -24,7 +30,7 @@ export interface Node {
   readonly name: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** number → FLOAT, bigint → INT, string → STRING, bigint[] → INTS. */
+  /** number → FLOAT, bigint → INT, string → STRING, bigint[] → INTS, Body → GRAPH. */
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 }
 
@@ -70,7 +76,7 @@ export function encodeModel(m: Model): Uint8Array {
   );
 }
 
-const encodeGraph = (m: Model): Uint8Array =>
+const encodeGraph = (m: Pick<Model, 'name' | 'nodes' | 'initializers' | 'inputs' | 'outputs'>): Uint8Array =>
   concat(
     ...m.nodes.map(n => message(1, encodeNode(n))),
     string(2, m.name),
@@ -90,10 +96,14 @@ const encodeNode = (n: Node): Uint8Array =>
   );
 
 function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
-  const type = { FLOAT: 1n, INT: 2n, STRING: 3n, INTS: 7n };
+  const type = { FLOAT: 1n, INT: 2n, STRING: 3n, GRAPH: 5n, INTS: 7n };
   if (typeof value === 'number') return concat(string(1, name), float(2, value), int(20, type.FLOAT));
   if (typeof value === 'bigint') return concat(string(1, name), int(3, value), int(20, type.INT));
   if (typeof value === 'string') return concat(string(1, name), string(4, value), int(20, type.STRING));
+  if ('nodes' in value) {
+    const body = { name, nodes: value.nodes, initializers: [], inputs: [], outputs: [value.output] };
+    return concat(string(1, name), message(6, encodeGraph(body)), int(20, type.GRAPH));
+  }
   return concat(string(1, name), ...value.map(v => int(8, v)), int(20, type.INTS));
 }
 

@@ -43,32 +43,41 @@ export interface AttentionInputs {
   /** [B,S,headDim]; S may be 0. */
   readonly pastK: Value;
   readonly pastV: Value;
-  /** Additive masks over the scores of past and new keys, or nothing when all is visible. */
-  readonly maskPast?: (scores: Value) => Value;
-  readonly maskNew?: (scores: Value) => Value;
+  /** Adds the mask to scores [B,T·heads,S+N], or nothing when all is visible. */
+  readonly mask?: (scores: Value) => Value;
   /** int64 [S, N]. */
   readonly sizes: Value;
+  /** bool: S is 0, and then nothing is spent on the past. Without it S never is. */
+  readonly noPast?: Value;
 }
 
 /**
- * Two-part attention with one KV head: all query heads are rows of one product, past and new keys are scored apart,
- * so the past is only read and never copied. Returns [B,T,heads·headDim].
+ * Attention with one KV head: all query heads are rows of one product. Returns [B,T,heads·headDim].
  */
-export function twoPartAttention(g: Graph, c: ModelConfig, a: AttentionInputs): Value {
+export function attention(g: Graph, c: ModelConfig, a: AttentionInputs): Value {
   const { headDim, heads } = c.language;
-  const scale = { alpha: 1 / Math.sqrt(headDim), transB: 1n };
   const q = g.op('Reshape', [a.q, g.ints(0, -1, headDim)]);
-  const pastScores = g.contrib('FusedMatMul', [q, a.pastK], scale);
-  const newScores = g.contrib('FusedMatMul', [q, a.newK], scale);
-  const scores = g.op(
-    'Concat',
-    [a.maskPast?.(pastScores) ?? pastScores, a.maskNew?.(newScores) ?? newScores],
-    { axis: -1n },
-  );
-  const weights = g.op('Softmax', [scores], { axis: -1n });
-  const [past, fresh] = g.ops('Split', [weights, a.sizes], 2, { axis: -1n }) as [Value, Value];
-  const values = g.op('Add', [g.op('MatMul', [past, a.pastV]), g.op('MatMul', [fresh, a.newV])]);
+  const twoParts = () => twoPartAttention(g, c, q, a);
+  const values = a.noPast
+    ? g.either(a.noPast, 'float', ['B', 'rows', headDim], () => freshAttention(g, c, q, a), twoParts)
+    : twoParts();
   return g.op('Reshape', [values, g.ints(0, -1, heads * headDim)]);
+}
+
+const scoring = (c: ModelConfig) => ({ alpha: 1 / Math.sqrt(c.language.headDim), transB: 1n });
+
+function freshAttention(g: Graph, c: ModelConfig, q: Value, a: AttentionInputs): Value {
+  const scores = g.contrib('FusedMatMul', [q, a.newK], scoring(c));
+  return g.op('MatMul', [g.op('Softmax', [a.mask?.(scores) ?? scores], { axis: -1n }), a.newV]);
+}
+
+/** Past and new keys are scored apart, so the past is only read and never copied. */
+function twoPartAttention(g: Graph, c: ModelConfig, q: Value, a: AttentionInputs): Value {
+  const parts = [a.pastK, a.newK].map(k => g.contrib('FusedMatMul', [q, k], scoring(c)));
+  const scores = g.op('Concat', parts, { axis: -1n });
+  const weights = g.op('Softmax', [a.mask?.(scores) ?? scores], { axis: -1n });
+  const [past, fresh] = g.ops('Split', [weights, a.sizes], 2, { axis: -1n }) as [Value, Value];
+  return g.op('Add', [g.op('MatMul', [past, a.pastV]), g.op('MatMul', [fresh, a.newV])]);
 }
 
 export interface Qkv {

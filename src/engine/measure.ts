@@ -28,7 +28,8 @@ async function measure(sessions: ModelSessions, threads: number): Promise<StageC
   const cache = prefixCache(sessions, prefill, maxBatch, SEED_TOKENS);
   const prefix = cache.prefixView();
   const noise = new Float32Array(model.horizon * model.actionDim);
-  const denoiseStep = await median(() => sessions.expertStep(noise, 0, model.denoiseSteps, prefix));
+  const velocity = sessions.expert(prefix, model.denoiseSteps);
+  const denoiseStep = await median(() => velocity(noise, 0));
   const seed = await median(() =>
     runSeed(sessions, new Array<number>(SEED_TOKENS).fill(special.begin), prefix),
   );

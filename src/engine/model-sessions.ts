@@ -60,8 +60,11 @@ export class ModelSessions {
     ];
   }
 
-  /** Loads by path, so external weights are found from any working directory. Throws ENGINE_* or RUNTIME_VERSION. */
-  static async load(dir: string, threads: number): Promise<ModelSessions> {
+  /**
+   * Loads by path, so external weights are found from any working directory. `spinUs`: how long the pool's threads wait
+   * awake for the next operator before they sleep; 0 is not at all. Throws ENGINE_* or RUNTIME_VERSION.
+   */
+  static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
     const version = ort.env.versions.node;
     if (version !== ORT_VERSION) {
       throw new OxygenError(
@@ -74,9 +77,9 @@ export class ModelSessions {
       executionProviders: ['cpu'],
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
-      // every prompt length is a new shape, and a spinning pool would take the cores from the node's timer
+      // every prompt length is a new shape
       enableMemPattern: false,
-      extra: { session: { intra_op: { allow_spinning: '0' } } },
+      extra: { session: { intra_op: spinning(spinUs) } },
       logSeverityLevel: 3,
     };
     const sessions: ort.InferenceSession[] = [];
@@ -116,8 +119,7 @@ export class ModelSessions {
     const feeds: Record<string, ort.Tensor> = {
       x: new ort.Tensor('float32', f.x, [batch, tokens, width]),
       positions: int64(f.positions, [batch, tokens]),
-      past_mask: new ort.Tensor('float32', pastMask(f.pastLengths, positions), [batch, 1, positions]),
-      new_mask: new ort.Tensor('float32', newMask(batch, tokens, f.causalFrom), [batch, tokens, tokens]),
+      mask: this.#mask(f, positions),
       want: int64(f.want, [batch, 1]),
     };
     const fetches = ['top_logits', 'top_ids', 'log_sum_exp'];
@@ -138,34 +140,26 @@ export class ModelSessions {
     };
   }
 
-  /** One Euler step: v_t [H·A] at x_t, for step `step` of `steps`. */
-  async expertStep(x: Float32Array, step: number, steps: number, prefix: KvView): Promise<Float32Array> {
+  /** Euler steps over one prefix: `step` of `steps` at x_t [H·A] → v_t [H·A]. The prefix is fed as it is, at every step. */
+  expert(prefix: KvView, steps: number): (x: Float32Array, step: number) => Promise<Float32Array> {
     const { model } = this.manifest;
     const { layers, headDim } = model.language;
-    const table = this.modulations(steps)[step];
-    if (!table) throw new OxygenError('INTERNAL', `denoise step ${step} of ${steps} does not exist`);
-    const feeds: Record<string, ort.Tensor> = {
-      x_t: new ort.Tensor('float32', x, [1, model.horizon, model.actionDim]),
-      modulations: new ort.Tensor('float32', table, [2 * layers + 1, 3 * model.expert.width]),
-      positions: int64(
-        Array.from({ length: model.horizon }, (_, h) => prefix.positions + h),
-        [1, model.horizon],
-      ),
-    };
+    const tables = this.modulations(steps);
+    const positions = Array.from({ length: model.horizon }, (_, h) => prefix.positions + h);
+    const feeds: Record<string, ort.Tensor> = { positions: int64(positions, [1, model.horizon]) };
+    const past = [1, prefix.positions, headDim];
     for (let i = 0; i < layers; i++) {
-      feeds[`past_k_${i}`] = new ort.Tensor('float32', prefix.k[i] as Float32Array, [
-        1,
-        prefix.positions,
-        headDim,
-      ]);
-      feeds[`past_v_${i}`] = new ort.Tensor('float32', prefix.v[i] as Float32Array, [
-        1,
-        prefix.positions,
-        headDim,
-      ]);
+      feeds[`past_k_${i}`] = new ort.Tensor('float32', prefix.k[i] as Float32Array, past);
+      feeds[`past_v_${i}`] = new ort.Tensor('float32', prefix.v[i] as Float32Array, past);
     }
-    const { v_t: v } = await run('denoise', this.#expert, feeds, ['v_t']);
-    return floats(v);
+    return async (x, step) => {
+      const table = tables[step];
+      if (!table) throw new OxygenError('INTERNAL', `denoise step ${step} of ${steps} does not exist`);
+      feeds['x_t'] = new ort.Tensor('float32', x, [1, model.horizon, model.actionDim]);
+      feeds['modulations'] = new ort.Tensor('float32', table, [2 * layers + 1, 3 * model.expert.width]);
+      const { v_t: v } = await run('denoise', this.#expert, feeds, ['v_t']);
+      return floats(v);
+    };
   }
 
   /** Computed at first use of a step count. */
@@ -181,6 +175,25 @@ export class ModelSessions {
   /** Image tokens of one camera. */
   get imageTokens(): number {
     return imageTokens(this.manifest.model);
+  }
+
+  /**
+   * [B, M, S+T] over past and new keys. Past ones are hidden beyond each row's length. With `causalFrom` there is a row
+   * for each token and head: the causal tail is hidden from the head, and in itself each sees only earlier ones.
+   */
+  #mask({ batch, tokens, pastLengths, causalFrom }: LanguageFeeds, past: number): ort.Tensor {
+    const { heads } = this.manifest.model.language;
+    const rows = causalFrom === null ? 1 : tokens * heads;
+    const columns = past + tokens;
+    const mask = new Float32Array(batch * rows * columns);
+    for (let i = 0; i < batch * rows; i++) {
+      const start = i * columns;
+      mask.fill(MASKED, start + (pastLengths[Math.floor(i / rows)] ?? 0), start + past);
+      if (causalFrom === null) continue;
+      const visible = Math.max(causalFrom, Math.floor((i % rows) / heads) + 1);
+      mask.fill(MASKED, start + past + visible, start + columns);
+    }
+    return new ort.Tensor('float32', mask, [batch, rows, columns]);
   }
 
   #candidates(out: ort.InferenceSession.ReturnType, batch: number): Candidates[] {
@@ -205,32 +218,27 @@ async function run(
   try {
     return await session.run(feeds, fetches);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new OxygenError('RUN_FAILED', `the ${graph} graph failed: ${message}`, { cause });
+    throw runError(graph, cause);
   }
 }
 
+/** What ONNX Runtime and the C++ library say when an allocation fails. */
+const NO_MEMORY = /failed to allocate memory|bad_alloc|bad allocation|out of memory/i;
+
+/** RUN_FAILED, or OUT_OF_MEMORY so that the scheduler can make do with less. */
+export function runError(graph: string, cause: unknown): OxygenError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const code = NO_MEMORY.test(message) ? 'OUT_OF_MEMORY' : 'RUN_FAILED';
+  return new OxygenError(code, `the ${graph} graph failed: ${message}`, { cause });
+}
+
 const EMPTY = new Float32Array(0);
+
+/** Waking a thread costs more than a small operator, but a thread that waits awake takes its core from others. */
+const spinning = (us: number): Record<string, string> =>
+  us === 0 ? { allow_spinning: '0' } : { allow_spinning: '1', spin_duration_us: String(us) };
 
 const floats = (tensor: ort.Tensor | undefined): Float32Array => tensor?.data as Float32Array;
 
 const int64 = (values: readonly number[], dims: readonly number[]): ort.Tensor =>
   new ort.Tensor('int64', BigInt64Array.from(values, BigInt), dims);
-
-/** [B,1,S]: zero on valid positions. */
-function pastMask(lengths: readonly number[], positions: number): Float32Array {
-  const mask = new Float32Array(lengths.length * positions);
-  lengths.forEach((length, b) => mask.fill(MASKED, b * positions + length, (b + 1) * positions));
-  return mask;
-}
-
-/** [B,T,T]: all see all; with `causalFrom` a causal tail: hidden from the head, and in itself each sees only earlier ones. */
-function newMask(batch: number, tokens: number, causalFrom: number | null): Float32Array {
-  const mask = new Float32Array(batch * tokens * tokens);
-  if (causalFrom === null) return mask;
-  for (let row = 0; row < batch * tokens; row++) {
-    const visible = Math.max(causalFrom, (row % tokens) + 1);
-    mask.fill(MASKED, row * tokens + visible, (row + 1) * tokens);
-  }
-  return mask;
-}

@@ -190,9 +190,10 @@ export async function denoise(
     );
   }
   const dt = Math.fround(-1 / steps);
+  const velocity = sessions.expert(prefix, steps);
   let x = noise.slice();
   for (let s = 0; s < steps; s++) {
-    const v = await sessions.expertStep(x, s, steps, prefix);
+    const v = await velocity(x, s);
     x = x.map((value, i) => value + Math.fround(dt * (v[i] as number)));
     trace?.(v, x);
   }

@@ -8,7 +8,7 @@ export async function warmUp(sessions: ModelSessions, cameras: number, maxReques
   const prefix = await runPrefill(sessions, dummyFrame(sessions, cameras), false);
   const cache = prefixCache(sessions, prefix, maxRequests, 1);
   const noise = new Float32Array(model.horizon * model.actionDim);
-  await sessions.expertStep(noise, 0, model.denoiseSteps, cache.prefixView());
+  await sessions.expert(cache.prefixView(), model.denoiseSteps)(noise, 0);
   for (let b = 0; b < maxRequests; b++) cache.attach(String(b), prefix.length + 1);
   const tokens = new Array<number>(maxRequests).fill(special.begin);
   const lengths = new Array<number>(maxRequests).fill(prefix.length);
