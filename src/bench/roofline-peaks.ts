@@ -5,9 +5,8 @@ import type { Manifest } from '../model/manifest';
 import { layerProducts, type Peaks, type Product } from './roofline';
 import { sessionOptions } from './roofline-session';
 
-/** The machine may be shared: rounds go on for so long, and the fastest counts. */
-const GEMM_MS = 3000;
-const BANDWIDTH_MS = 2000;
+/** The machine may be shared: rounds of either kind go on for so long, and the fastest counts. */
+const BUDGET_MS = 2500;
 const MIN_ROUNDS = 3;
 /** Larger weights are cut to this many values: a peak needs no more. */
 const MAX_WEIGHT = 8 << 20;
@@ -36,13 +35,14 @@ export async function measurePeaks(
   manifest: Pick<Manifest, 'model' | 'precision'>,
   tokens: number,
   threads: number,
+  budgetMs = BUDGET_MS,
 ): Promise<Peaks> {
   const shapes = [...layerProducts(manifest.model, tokens).map(cut), SQUARE];
   const gemm = await best(
-    GEMM_MS,
+    budgetMs,
     await Promise.all(shapes.map(s => product(s, manifest.precision, threads))),
   );
-  const stream = await best(BANDWIDTH_MS, await streams(threads));
+  const stream = await best(budgetMs, await streams(threads));
   return {
     threads,
     gemm_gflops: gemm.rate / 1e9,

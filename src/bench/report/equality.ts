@@ -23,10 +23,10 @@ export function equalitySection(r: BenchResult): Markup | null {
           : 'All modes gave the same texts.',
       chunks
         ? ' All chunks are equal, bit by bit.'
-        : ' Chunks are not equal bit by bit; the largest distance is below.',
+        : ' Chunks are not equal bit by bit; the table gives the largest distance of an action.',
     ],
     table(
-      ['', 'requests', 'texts that differ', 'near ties', 'texts', 'chunks', 'largest distance of an action'],
+      ['', 'requests', 'texts that differ', 'near ties', 'texts', 'chunks', 'action distance'],
       modes.map(({ mode, figures: f }) => [
         mode,
         grouped(f.requests),

@@ -48,7 +48,7 @@ function tile(t: Tile): Child {
     'div',
     {},
     h('dt', {}, t.label),
-    h('dd', { class: 'value' }, number, ' ', h('small', {}, unitName)),
+    h('dd', { class: 'value' }, number, h('small', {}, ` ${unitName}`)),
     h('dd', {}, t.detail),
   );
 }
@@ -67,7 +67,7 @@ function tiles(r: BenchResult): Tile[] {
     },
     {
       label: 'Actions',
-      value: unit(mode.action_hz, 'per second'),
+      value: unit(mode.action_hz, 'actions/s'),
       detail: `a new chunk ${digits(mode.replan_hz)} times per second` + (plain ? `; isolated: ${digits(plain.action_hz)} actions` : ''),
     },
     {
@@ -81,7 +81,7 @@ function tiles(r: BenchResult): Tile[] {
       detail: `without any language: ${duration(r.parts_ms.frame_without_language)}`,
     },
     {
-      label: 'Managing cache and requests',
+      label: 'Managing the cache',
       value: percent(mode.manager_share),
       detail: `of a frame, ${duration(mode.manager_ms_median)}`,
     },

@@ -4,7 +4,7 @@ import { figure, grid, key, section, table } from './blocks';
 import type { Markup } from './markup';
 import { measuredModes } from './mode-figures';
 import { LOOKS } from './modes';
-import { change, count, digits, growth, percent, unit } from './numbers';
+import { change, count, digits, growth, NONE, percent, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
 
 const PARTS = [
@@ -49,7 +49,7 @@ export function memorySection(r: BenchResult): Markup | null {
               label,
               unit(memory.kv_mb, 'MB'),
               unit(totalOf(memory), 'MB'),
-              change(growth(totalOf(memory), totalOf(base.memory))),
+              memory === base.memory ? NONE : change(growth(totalOf(memory), totalOf(base.memory))),
             ]),
             'Memory against isolated',
           )

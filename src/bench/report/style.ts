@@ -36,7 +36,7 @@ section > h3 { margin-top: 26px; }
 .tiles dt { font-size: 14px; color: var(--soft); }
 .tiles dd { margin: 0; font-size: 14px; color: var(--soft); overflow-wrap: anywhere; }
 .tiles .value { font-size: 28px; line-height: 1.25; letter-spacing: -0.015em; font-weight: 650; color: var(--ink); font-variant-numeric: tabular-nums; }
-.tiles .value small { font-size: 16px; font-weight: 500; letter-spacing: 0; }
+.tiles .value small { font-size: 16px; font-weight: 500; letter-spacing: 0; white-space: pre; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 32px 48px; margin-top: 20px; align-items: start; }
 figure { margin: 0; max-width: 500px; min-width: 0; }
 figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-top: 10px; }
@@ -47,7 +47,7 @@ figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-to
 table { border-collapse: collapse; font-size: 14px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 18px 5px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
 th:first-child { text-align: left; font-weight: 400; color: var(--soft); white-space: normal; min-width: 6em; }
-thead th { white-space: normal; font-weight: 650; border-bottom-color: var(--rule); vertical-align: bottom; }
+thead th { font-weight: 650; border-bottom-color: var(--rule); vertical-align: bottom; }
 #settings td { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 12em; }
 #settings thead { display: none; }
 pre { background: var(--wash); border-radius: 6px; padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px; margin: 16px 0 0; }
