@@ -51,14 +51,14 @@ export function languageFits(s: Playing, b: Pace, runMs: number, leastSteps: num
 
 /**
  * When a chunk that comes out now will have been played. It enters at the step that matches what was really played
- * since its frame began (ChunkTimeline does the same): all of that time, none, or a part if the old chunk ran out.
+ * since its frame was observed (ChunkTimeline does the same): all of that time, none, or a part if the old chunk ran out.
  */
 export function playsUntilMs(
   previousMs: number | null,
-  frameBeganMs: number,
+  observedMs: number,
   nowMs: number,
   executeMs: number,
 ): number {
-  const playedMs = Math.max(0, Math.min(previousMs ?? -Infinity, nowMs) - frameBeganMs);
+  const playedMs = Math.max(0, Math.min(previousMs ?? -Infinity, nowMs) - observedMs);
   return nowMs - playedMs + executeMs;
 }

@@ -13,7 +13,7 @@ import type { Frame } from './types';
 
 type FrameState = Pick<
   PlanSnapshot,
-  'owed' | 'frame' | 'prefilledFor' | 'steps' | 'lastPrefillMs' | 'playsUntilMs'
+  'owed' | 'frame' | 'prefilledFor' | 'started' | 'steps' | 'lastPrefillMs' | 'playsUntilMs'
 >;
 
 export class FrameRuns {
@@ -54,6 +54,7 @@ export class FrameRuns {
       owed: this.#owed,
       frame: this.#frame,
       prefilledFor: this.#prefilledFor,
+      started: this.#language.tally.started,
       steps: this.#stale ? null : this.#language.tally.decodeSteps,
       lastPrefillMs: this.#lastPrefillMs,
       playsUntilMs: this.#playsUntilMs,
@@ -62,7 +63,10 @@ export class FrameRuns {
 
   /** The frame before has ended; `committed` is called when the prefix is in the cache. */
   begin(frame: Frame, committed: () => void): Observable<unknown> {
-    if (this.#begun) this.#announce({ type: 'frame-end', frame: this.#begun, ...this.#language.tally });
+    if (this.#begun) {
+      const { started: _, ...tally } = this.#language.tally;
+      this.#announce({ type: 'frame-end', frame: this.#begun, ...tally });
+    }
     this.#begun = frame;
     this.#stale = false;
     this.#lastPrefillMs = this.#clock.now();
@@ -91,8 +95,8 @@ export class FrameRuns {
         if (!actions.every(Number.isFinite))
           throw new OxygenError('NON_FINITE', `actions of frame ${frame.id} are not finite`);
         const nowMs = this.#clock.now();
-        const beganMs = this.#lastPrefillMs ?? nowMs;
-        this.#playsUntilMs = playsUntilMs(this.#playsUntilMs, beganMs, nowMs, this.#executeMs);
+        const observedMs = frame.observedMs ?? this.#lastPrefillMs ?? nowMs;
+        this.#playsUntilMs = playsUntilMs(this.#playsUntilMs, observedMs, nowMs, this.#executeMs);
         this.#announce({ type: 'chunk', frame, actions });
       },
       error => {

@@ -12,6 +12,9 @@ export const MEMORY_FAILURES = 5;
 
 /** What language did since the newest frame began. */
 export interface FrameTally {
+  /** Requests that got a row. */
+  started: number;
+  /** Those that failed included: they took their time as well. */
   decodeSteps: number;
   tokens: number;
   /** Rows of the largest step. */
@@ -47,6 +50,7 @@ export class LanguageRuns {
     const prefix = this.#cache.prefix;
     if (!prefix) throw new OxygenError('INTERNAL', 'a request was started without a prefix');
     const active = this.#requests.start(request, prefix);
+    this.#tally.started += 1;
     if (request.seedIds.length === 0) {
       this.#take(active, prefix.next);
       return of(null);
@@ -63,6 +67,7 @@ export class LanguageRuns {
 
   /** One token for every active row. */
   decode(): Observable<unknown> {
+    this.#tally.decodeSteps += 1;
     const rows = this.#requests.batch();
     const tokens = rows.map(row => row.last);
     const lengths = this.#cache.batch().map(row => row.length);
@@ -70,7 +75,6 @@ export class LanguageRuns {
       this.#executor.decode(tokens, lengths, this.#cache.batchView()),
       ({ kv, next }) => {
         this.#memoryFailures = 0;
-        this.#tally.decodeSteps += 1;
         this.#tally.rowSteps += rows.length;
         this.#tally.batch = Math.max(this.#tally.batch, rows.length);
         rows.forEach((row, i) => {
@@ -113,4 +117,4 @@ export class LanguageRuns {
   }
 }
 
-const emptyTally = (): FrameTally => ({ decodeSteps: 0, tokens: 0, batch: 0, rowSteps: 0 });
+const emptyTally = (): FrameTally => ({ started: 0, decodeSteps: 0, tokens: 0, batch: 0, rowSteps: 0 });

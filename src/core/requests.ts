@@ -55,7 +55,7 @@ export class Requests {
 
   /** In the order of their starts: the youngest is the last. */
   get active(): readonly LanguageRequest[] {
-    return Array.from(this.#active.values(), a => a.request);
+    return [...this.#active.values()].map(a => a.request);
   }
 
   /** Requests are refused. */

@@ -8,6 +8,8 @@ export type ActionKind = (typeof ACTION_KINDS)[number];
 export interface Observation {
   /** Stamp of the newest part (camera or state). */
   readonly stampNs: bigint;
+  /** How old it was when it was handed over; without it, nothing is known of that. */
+  readonly ageMs?: number;
   readonly epoch: number;
   readonly instruction: string;
   /** [stateDim] in robot units, in the order of the robot file. */
@@ -23,6 +25,8 @@ export interface Frame {
   /** Counts up; unique in one engine process. */
   readonly id: number;
   readonly stampNs: bigint;
+  /** When it was observed, on the engine's clock; without it, when its prefill began. */
+  readonly observedMs?: number;
   readonly epoch: number;
   readonly cameras: readonly string[];
   readonly images: Uint8Array;

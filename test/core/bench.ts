@@ -1,12 +1,12 @@
-/** A scheduler in virtual time with a fake executor and a camera; invariants are checked at every event. */
+/** A scheduler in virtual time with a fake executor and a camera; invariants are checked as each run begins. */
 import { VirtualTimeScheduler } from 'rxjs';
 import { checkInvariants, checkPlan } from '../../src/core/invariants';
 import { KvCache } from '../../src/core/kv-cache';
-import { RunCosts } from '../../src/core/run-costs';
+import { RunCosts, type CostTable } from '../../src/core/run-costs';
 import { Scheduler } from '../../src/core/scheduler';
 import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
 import type { Frame, LanguageRequest, StandingRequest, TokensPerFrame, Tunables } from '../../src/core/types';
-import { FakeExecutor, SHAPE, type Costs } from './fake-executor';
+import { FakeExecutor, SHAPE, type Costs, type Run } from './fake-executor';
 
 export const COSTS: Costs = { prefill: 200, denoise: 50, seed: 5, decode: 10 };
 
@@ -57,7 +57,7 @@ export interface Camera {
 
 export class Bench {
   readonly time = new VirtualTimeScheduler();
-  readonly costs = new RunCosts(null);
+  readonly costs: RunCosts;
   readonly executor: FakeExecutor;
   readonly cache: KvCache;
   readonly scheduler: Scheduler;
@@ -67,7 +67,9 @@ export class Bench {
   /** `asked`: an answer is on its way; `starved`: there is no new picture. */
   credit: 'none' | 'asked' | 'starved' = 'none';
   epoch = 0;
-  /** Time between two steps of the flush may be looked at here. */
+  /** What should not have happened; `run` throws it, because an error in a subscriber would be reported too late. */
+  readonly violations: string[] = [];
+  onRun: ((run: Run) => void) | null = null;
   onEvent: ((e: Timed<SchedulerEvent>) => void) | null = null;
   readonly #camera: Camera;
   #frames = 0;
@@ -79,18 +81,23 @@ export class Bench {
     costs: Partial<Costs> = {},
     maxRequests = 4,
     camera: Partial<Camera> = {},
+    table: CostTable | null = null,
   ) {
+    this.costs = new RunCosts(table);
     this.#camera = { periodMs: 1000 / 30, latencyMs: 0, ...camera };
     this.options = { ...OPTIONS, ...options };
     this.executor = new FakeExecutor({ ...COSTS, ...costs }, this.time, this.costs);
     this.cache = new KvCache({ ...SHAPE, maxRequests, capacity: 40 });
     const { time, cache } = this;
     this.scheduler = new Scheduler(this.executor, cache, time, this.costs, this.options, time);
+    this.executor.onRun = run => {
+      this.#check();
+      this.onRun?.(run);
+    };
     this.scheduler.events$.subscribe(e => {
       const event = { ...e, atMs: time.now() };
       this.events.push(event);
       if (e.type === 'ask') this.#onAsk();
-      this.#check();
       this.onEvent?.(event);
     });
   }
@@ -121,9 +128,11 @@ export class Bench {
 
   /** Starts the scheduler and lets virtual time pass. */
   run(untilMs: number): this {
-    this.at(0, () => this.tune({}));
+    this.at(0, () => this.post({ type: 'no-frame' }));
     this.time.maxFrames = untilMs;
     this.time.flush();
+    this.#check();
+    if (this.violations.length > 0) throw new Error(this.violations[0]);
     return this;
   }
 
@@ -174,10 +183,9 @@ export class Bench {
 
   #check(): void {
     const cache = this.cache.snapshot();
-    const violations = [
+    this.violations.push(
       ...checkInvariants(cache),
       ...checkPlan(this.scheduler.snapshot(), cache, this.options.maxQueue),
-    ];
-    if (violations.length > 0) throw new Error(violations.join());
+    );
   }
 }

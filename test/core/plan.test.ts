@@ -15,7 +15,7 @@ const queued = (
   inFrame,
 });
 const base: PlanSnapshot = {
-  credit: 'none', waiting: null, owed: null, frame, prefilledFor: null, steps: 0, lastPrefillMs: 0, playsUntilMs: null, active: [], queue: [], maxRequests: 2,
+  credit: 'none', waiting: null, owed: null, frame, prefilledFor: null, started: 0, steps: 0, lastPrefillMs: 0, playsUntilMs: null, active: [], queue: [], maxRequests: 2,
 }; // prettier-ignore
 const budget: Budget = {
   nowMs: 1000, mode: 'oxygen', tokensPerFrame: fixed(3), replanRateHz: 0, ageingMs: 0,
@@ -115,6 +115,18 @@ it.each<[string, Partial<PlanSnapshot>, Partial<Budget>, object]>([
     { steps: 3, lastPrefillMs: 809, active: [request('a')] },
     { replanRateHz: 5 },
     { kind: 'idle', wakeAtMs: 1009 },
+  ],
+  [
+    'starts no more requests in a frame than there are rows',
+    { started: 2, active: [], queue: [queued('c')] },
+    {},
+    { kind: 'ask' },
+  ],
+  [
+    'but as many as there are while no frame comes',
+    { started: 2, credit: 'starved', queue: [queued('c')] },
+    {},
+    { kind: 'start', request: request('c') },
   ],
   // --- auto: due at 1700 - 105 % of 100
   [
