@@ -87,7 +87,8 @@ async function serve(
   if (raw !== null) log.warn(raw);
   const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
   const { trainHz, executeSteps } = robot.rates;
-  const executeMs = (1000 * (executeSteps ?? model.horizon)) / trainHz;
+  // One tick less: on its way to the action topic a chunk may just miss one.
+  const executeMs = 1000 * ((executeSteps ?? model.horizon) / trainHz - 1 / parameters.actionRateHz);
   const options = { ...parameters.engineOptions, cameras, executeMs, robot: robotTransforms(robot) };
   const engine = createEngineClient(options, line => log.info(line));
   const preprocessing = new Preprocessor();

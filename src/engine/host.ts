@@ -140,7 +140,8 @@ export class EngineHost {
 
   #onFrame({ io, scheduler, noise }: Running, observation: Observation): void {
     try {
-      scheduler.post({ type: 'frame', frame: io.frame(observation, noise) });
+      const observedMs = performance.now() - (observation.ageMs ?? 0);
+      scheduler.post({ type: 'frame', frame: { ...io.frame(observation, noise), observedMs } });
     } catch (error) {
       this.#drop(error);
       scheduler.post({ type: 'frame-lost' });

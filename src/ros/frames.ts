@@ -31,6 +31,8 @@ export interface FramePullDeps {
   readonly preprocessing: Preprocessing;
   readonly context: () => FrameContext;
   readonly send: (message: ToEngine) => boolean;
+  /** ROS time. */
+  readonly nowNs: () => bigint;
   readonly drop: (code: ErrorCode, message: string, topic: string) => void;
   /** A frame has been handed over. */
   readonly sent: (stampNs: bigint) => void;
@@ -111,7 +113,8 @@ export class FramePull {
     if (failures.length > 0 || generation !== this.#generation || !this.#credit || instruction === null)
       return;
     const { stampNs, state } = inputs;
-    const observation = { stampNs, epoch, instruction, state, cameras: slots, images };
+    const ageMs = Math.max(0, Number(this.#deps.nowNs() - stampNs) / 1e6);
+    const observation = { stampNs, ageMs, epoch, instruction, state, cameras: slots, images };
     if (!this.#deps.send({ type: 'frame', observation })) return;
     this.#credit = false;
     this.#deps.sent(stampNs);

@@ -90,6 +90,7 @@ export class OxygenNode {
       source: { take: () => this.#ingest.take(nowMs()) },
       preprocessing: deps.preprocessing,
       context: () => this.#goal,
+      nowNs: () => this.#nowNs(),
       send: message => deps.engine.send(message),
       drop: (code, message, topic) => drops.drop(code, message, topic),
       sent: stampNs => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { filter, firstValueFrom, take, timeout, toArray } from 'rxjs';
 import type * as ClientModule from '../../src/engine/client';
-import type { EngineOptions, FromEngine } from '../../src/engine/protocol';
+import type { EngineOptions, FromEngine, StandingInput } from '../../src/engine/protocol';
 import { engineDir, ROOT } from '../support/engines';
 
 // The compiled client: it starts the compiled process beside it.
@@ -120,6 +120,47 @@ it.each<[string, NodeJS.Signals, RegExp]>([
   }
   expect(ends.some(e => e.reason === 'failed')).toBe(true);
 });
+
+it('standing requests: told while the process loads, known to the next process, and each that spoke has one end', async () => {
+  robot = new Robot();
+  const scene: StandingInput = {
+    name: 'scene',
+    text: 'Scene: ',
+    every: { kind: 'ended' },
+    maxTokens: 8,
+    temperature: 0,
+    topK: 0,
+    topP: 1,
+    samplingSeed: 0,
+    priority: 0,
+    deadlineInMs: null,
+    keepOnInstruction: true,
+  };
+  const standing = [scene, { ...scene, name: 'endless', text: 'x'.repeat(500) }];
+  const started = robot.client.start();
+  const drop = robot.next('drop');
+  expect(robot.client.send({ type: 'tunables', tunables: { ...OPTIONS.tunables, standing } })).toBe(false);
+  await started;
+  expect(await drop).toMatchObject({ code: 'REQUEST_INVALID', message: expect.stringMatching(/endless/) as string });
+  await robot.next('token', t => t.id === 'scene/1' && t.sequence === 1);
+  const up = robot.next('up');
+  process.kill(robot.client.pid as number, 'SIGKILL');
+  await up;
+  const again = await robot.next('done', d => d.id === 'scene/1');
+  expect(again).toMatchObject({ reason: 'length', sequence: 8 });
+  expect(again.totalMs).toBeGreaterThanOrEqual(again.firstTokenMs as number);
+  const begun = robot.events.flatMap(e => (e.type === 'token' && e.sequence === 0 ? [e.id] : []));
+  const ends = robot.events.filter(e => e.type === 'done') as Extract<FromEngine, { type: 'done' }>[];
+  // After the restart they count from 0 again.
+  for (const id of ['scene/0', 'scene/1']) {
+    expect(begun.filter(one => one === id)).toHaveLength(2);
+    expect(ends.filter(e => e.id === id)).toHaveLength(2);
+  }
+  for (const e of ends.filter(one => one.reason === 'failed')) {
+    expect(e.error?.code).toBe('ENGINE_DOWN');
+    expect(e.totalMs).toBeGreaterThanOrEqual(e.firstTokenMs as number);
+  }
+}); // prettier-ignore
 
 it('refuses to start with a wrong engine folder, naming it', async () => {
   robot = new Robot({ engineDir: '/nowhere' });

@@ -52,6 +52,7 @@ function setUp() {
     },
     context: () => context,
     send: message => sent.push(message) > 0,
+    nowNs: () => 5_000_007n,
     drop: (code, message) => drops.push(`${code}: ${message}`),
     sent: () => undefined,
   });
@@ -75,7 +76,10 @@ test('a waiting set is preprocessed in the engine’s slot order (O-04 a), as en
   });
   await jobs[0]!.finish({});
   expect(sent).toMatchObject([
-    { type: 'frame', observation: { stampNs: 7n, epoch: 3, instruction: 'go', cameras: ['base', 'right'] } },
+    {
+      type: 'frame',
+      observation: { stampNs: 7n, ageMs: 5, epoch: 3, instruction: 'go', cameras: ['base', 'right'] },
+    },
   ]);
   ready.push(inputs(8n));
   expect(pull.offer()).toBe(false);

@@ -1,5 +1,5 @@
 /** Runs the node and an independent rclpy peer as processes of their own, isolated from other ROS graphs. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -100,6 +100,14 @@ export class NodeProcess {
   }
 }
 
+/** The command of the installed launch file, as `ros2 launch` would run it. */
+export function launchCommand(args: Readonly<Record<string, string>>): string[] {
+  const file = join(ROOT, 'install/oxygen_vla/share/oxygen_vla/launch/oxygen.launch.xml');
+  const given = Object.entries(args).map(([name, value]) => `${name}:=${value}`);
+  const script = join(__dirname, 'peers/launch_command.py');
+  return JSON.parse(execFileSync('python3', [script, file, ...given], { encoding: 'utf8' })) as string[];
+}
+
 export interface PeerEvent {
   readonly event: string;
   readonly topic?: string;
@@ -198,6 +206,21 @@ export class Peer {
     const before = this.events.length;
     this.send('subscribers', { topic, count });
     await this.waitFor(`a subscriber of ${topic}`, e => e.event === 'subscribers', 20_000, before);
+  }
+
+  /** What the node answers to one parameter. `value`: fields of rcl_interfaces/msg/ParameterValue. */
+  async set(
+    name: string,
+    value: object,
+    service: 'set_parameters' | 'set_parameters_atomically' = 'set_parameters',
+  ): Promise<unknown> {
+    const kind = service === 'set_parameters' ? 'SetParameters' : 'SetParametersAtomically';
+    const parameters = [{ _type: 'rcl_interfaces/msg/Parameter', name, value }];
+    const answer = (await this.call(`/oxygen/${service}`, `rcl_interfaces/srv/${kind}`, { parameters })) as {
+      results?: unknown[];
+      result?: unknown;
+    };
+    return answer.result ?? answer.results![0];
   }
 
   messages(topic: string, from = 0): readonly PeerEvent[] {

@@ -1,11 +1,10 @@
 /** Raw images, joint state and instruction through ROS; golden actions and golden text come out. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { goldenDir } from '../support/engines';
 import { readSafetensors } from '../support/safetensors';
-import { ENGINES, NodeProcess, Peer, ROBOTS, ROOT, killAll } from './harness';
+import { ENGINES, NodeProcess, Peer, ROBOTS, killAll, launchCommand } from './harness';
 
 interface Case {
   readonly case: string;
@@ -21,14 +20,6 @@ beforeAll(() => {
 });
 afterEach(killAll);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** The command of the installed launch file, as `ros2 launch` would run it. */
-function launchCommand(args: Readonly<Record<string, string>>): string[] {
-  const file = join(ROOT, 'install/oxygen_vla/share/oxygen_vla/launch/oxygen.launch.xml');
-  const given = Object.entries(args).map(([name, value]) => `${name}:=${value}`);
-  const script = join(__dirname, 'peers/launch_command.py');
-  return JSON.parse(execFileSync('python3', [script, file, ...given], { encoding: 'utf8' })) as string[];
-}
 
 /** A robot file with only the cameras of the case. */
 function robotFile(name: string, cameras: readonly string[]): string {
