@@ -16,7 +16,7 @@ export type Arrivals =
 const FORMS = 'uniform:RATE, poisson:MEAN, bursty:REQUESTS/FRAMES or random:SHORT,LONG@SHARE_OF_LONG';
 /** Requests per frame beyond which a frame is no frame any more. */
 const MAX_RATE = 64;
-const MAX_TOKENS = 1000;
+const MAX_TOKENS = 100_000;
 
 /** Reads what the command line says, e.g. `uniform:0.5`. Throws USAGE with the cure. */
 export function parseArrivals(text: string): Arrivals {

@@ -13,7 +13,7 @@ import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
 import type { TokensPerFrame } from '../core/types';
 import { readManifest } from '../model/manifest';
-import { choice, integer, parseOptions, required } from './args';
+import { choice, integer, parseOptions, required, type Options } from './args';
 import { Progress } from './progress';
 
 const OPTIONS = {
@@ -41,15 +41,17 @@ const OPTIONS = {
   html: { type: 'string', value: 'FILE', help: 'also write a report with figures' },
 } as const;
 
-type Given = NonNullable<ReturnType<typeof parseOptions<typeof OPTIONS>>>;
+export type BenchOptions = Options<typeof OPTIONS>;
 
 const ACTION_RATE_HZ = 30;
 const MAX_THREADS = 1024;
+/** The engine's own limit is lower. */
+const MAX_TOKENS = 100_000;
 
 export async function runBench(args: string[]): Promise<number> {
   const o = parseOptions('bench', OPTIONS, args);
   if (!o) return 0;
-  const settings = readSettings(o);
+  const settings = benchSettings(o);
   const progress = new Progress('bench');
   let result: BenchResult;
   try {
@@ -63,8 +65,8 @@ export async function runBench(args: string[]): Promise<number> {
   return exitCode(result);
 }
 
-/** Every option, checked before anything is loaded. */
-function readSettings(o: Given): BenchSettings {
+/** Every option, checked before anything is loaded. Throws USAGE with the cure, ENGINE_* for the engine's folder. */
+export function benchSettings(o: BenchOptions): BenchSettings {
   const engineDir = required('bench', 'engine', o.engine);
   for (const [name, file] of [
     ['json', o.json],
@@ -72,7 +74,7 @@ function readSettings(o: Given): BenchSettings {
   ] as const)
     checkFolder(name, file);
   const mode = choice('mode', o.mode, ['all', ...BENCH_MODES], 'all');
-  const tokens = integer('tokens', o.tokens, 20, 1, 1000);
+  const tokens = integer('tokens', o.tokens, 20, 1, MAX_TOKENS);
   const arrivals = o.arrivals ?? 'uniform:1';
   const wanted = {
     modes: mode === 'all' ? BENCH_MODES : [mode satisfies BenchMode],
