@@ -64,8 +64,8 @@ export class FrameRuns {
   /** The frame before has ended; `committed` is called when the prefix is in the cache. */
   begin(frame: Frame, committed: () => void): Observable<unknown> {
     if (this.#begun) {
-      const { started: _, ...tally } = this.#language.tally;
-      this.#announce({ type: 'frame-end', frame: this.#begun, ...tally });
+      const { decodeSteps, tokens, batch, rowSteps } = this.#language.tally;
+      this.#announce({ type: 'frame-end', frame: this.#begun, decodeSteps, tokens, batch, rowSteps });
     }
     this.#begun = frame;
     this.#stale = false;

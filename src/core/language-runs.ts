@@ -12,7 +12,7 @@ export const MEMORY_FAILURES = 5;
 
 /** What language did since the newest frame began. */
 export interface FrameTally {
-  /** Requests that got a row. */
+  /** Requests that got a row since then or since the last step. */
   started: number;
   /** Those that failed included: they took their time as well. */
   decodeSteps: number;
@@ -67,6 +67,7 @@ export class LanguageRuns {
 
   /** One token for every active row. */
   decode(): Observable<unknown> {
+    this.#tally.started = 0;
     this.#tally.decodeSteps += 1;
     const rows = this.#requests.batch();
     const tokens = rows.map(row => row.last);

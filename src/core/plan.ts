@@ -19,7 +19,7 @@ export interface PlanSnapshot {
   readonly frame: Frame | null;
   /** The request that the newest prefill was run for; null: the actions. */
   readonly prefilledFor: string | null;
-  /** Requests that got a row since the newest frame began. */
+  /** Requests that got a row since the newest frame began or the last decode step. */
   readonly started: number;
   /** Decode steps since the newest frame began; null before the first frame and after an epoch. */
   readonly steps: number | null;
@@ -113,7 +113,7 @@ function nextLanguageRun(
 function nextRequest(s: PlanSnapshot, b: Budget): LanguageRequest | null {
   const { acrossFrames } = SHARING[b.mode];
   if (!s.frame || s.active.length >= (acrossFrames ? s.maxRequests : 1)) return null;
-  // As many as there are rows: a flood of short requests must not hold up the next frame.
+  // As many per step as there are rows: a flood of short requests must not hold up the next frame.
   if (acrossFrames && s.started >= s.maxRequests && s.credit !== 'starved') return null;
   const startable = acrossFrames ? s.queue : s.queue.filter(q => q.inFrame);
   return [...startable].sort(byUrgency(b.nowMs, b.ageingMs))[0]?.request ?? null;

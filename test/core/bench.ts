@@ -67,6 +67,8 @@ export class Bench {
   /** `asked`: an answer is on its way; `starved`: there is no new picture. */
   credit: 'none' | 'asked' | 'starved' = 'none';
   epoch = 0;
+  /** Prompt of frame `id`. */
+  prompt = (id: number): readonly number[] => [2, 100 + (id % 7), 3 + id].slice(0, 2 + (id % 2));
   /** What should not have happened; `run` throws it, because an error in a subscriber would be reported too late. */
   readonly violations: string[] = [];
   onRun: ((run: Run) => void) | null = null;
@@ -104,7 +106,7 @@ export class Bench {
 
   frame(): Frame {
     const id = this.#frames++;
-    const promptIds = [2, 100 + (id % 7), 3 + id].slice(0, 2 + (id % 2));
+    const promptIds = this.prompt(id);
     const stampNs = BigInt(id + 1);
     this.prompts.set(stampNs, promptIds);
     return { id, stampNs, epoch: this.epoch, cameras: [], images: new Uint8Array(), promptIds };

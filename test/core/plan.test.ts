@@ -117,7 +117,7 @@ it.each<[string, Partial<PlanSnapshot>, Partial<Budget>, object]>([
     { kind: 'idle', wakeAtMs: 1009 },
   ],
   [
-    'starts no more requests in a frame than there are rows',
+    'starts no more requests for a step than there are rows',
     { started: 2, active: [], queue: [queued('c')] },
     {},
     { kind: 'ask' },
