@@ -30,8 +30,11 @@ export const unit = (value: number | null, name: string): string =>
 export const duration = (ms: number | null): string =>
   ms !== null && Math.abs(ms) >= 10_000 ? unit(ms / 1000, 's') : unit(ms, 'ms');
 
-/** A factor: `2.07×`. */
-export const times = (factor: number | null): string => (factor === null ? NONE : `${digits(factor)}×`);
+/** A factor: `2.07×`, `0.50×`. */
+export function times(factor: number | null): string {
+  if (factor === null) return NONE;
+  return `${factor < 0.995 && factor >= 0.0995 ? factor.toFixed(2) : digits(factor)}×`;
+}
 
 /** A share of 1 as a percentage of two digits. */
 export function percent(share: number | null): string {

@@ -17,15 +17,17 @@ interface RunPoint {
 }
 
 const HEIGHT = 270;
+/** Where the slope is named, as a share of the ridge's operations per byte. */
+const BESIDE = 0.15;
 const [LEFT, RIGHT, TOP, BOTTOM] = [44, WIDTH - 20, 30, HEIGHT - 38];
 
 /** `rateUnit`: of 10⁹ operations per second. null when a peak or a run was not measured. */
 export function rooflineChart(r: Roofline, rateUnit: string): Markup | null {
-  const points = runPoints(r).filter(p => p.intensity > 0 && p.rate > 0);
+  const points = runPoints(r).filter(p => drawable(p.intensity) && drawable(p.rate));
   const { gemm_gflops: peak, bandwidth_gb_s: bandwidth } = r;
-  if (peak <= 0 || bandwidth <= 0 || points.length === 0) return null;
+  if (!drawable(peak) || !drawable(bandwidth) || points.length === 0) return null;
   const ridge = peak / bandwidth;
-  const xs = [...points.map(p => p.intensity), ridge];
+  const xs = [...points.map(p => p.intensity), ridge * BESIDE, ridge];
   const x = decades([Math.min(...xs) / 2, Math.max(...xs) * 2], LEFT, RIGHT);
   const ends = [x.ticks[0]?.value ?? 1, x.ticks.at(-1)?.value ?? 1] as const;
   const floor = bandwidth * ends[0];
@@ -44,6 +46,9 @@ export function rooflineChart(r: Roofline, rateUnit: string): Markup | null {
     points.map(p => point(p, roof(p.intensity), ridge, x, y)),
   );
 }
+
+/** A logarithmic axis has no place for others. */
+const drawable = (value: number): boolean => value > 1e-9 && value < 1e12;
 
 function runPoints({ prefill, decode }: Roofline): RunPoint[] {
   const perByte = (run: { gflop: number; mb: number }) => (run.mb > 0 ? (run.gflop / run.mb) * 1000 : 0);
@@ -78,10 +83,11 @@ const axes = (x: Scale, y: Scale): Markup[] => [
   ]),
 ];
 
-/** Beside the slope, near its top. */
+/** Beside the slope. */
 function bandwidthLabel(bandwidth: number, ridge: number, x: Scale, y: Scale): Markup {
-  const at = ridge * 0.4;
-  return text(x.at(at) + 10, y.at(bandwidth * at) + 4, `memory ${unit(bandwidth, 'GB/s')}`, 'note');
+  const at = ridge * BESIDE;
+  const words = `memory ${unit(bandwidth, 'GB/s')}`;
+  return text(Math.min(x.at(at) + 10, RIGHT - textWidth(words)), y.at(bandwidth * at) + 4, words, 'note');
 }
 
 /** A label below the point keeps clear of a flat roof, one to the right of it of a slope. */

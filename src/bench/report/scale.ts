@@ -10,19 +10,28 @@ export interface Tick {
   readonly text: string;
 }
 
+/** As good as nothing. */
+const TINY = 1e-12;
+
 /** 0 to at least `max`, at round steps. */
 export function fromZero(max: number, start: number, end: number, wanted = 4): Scale {
-  const top = max > 0 ? max : 1;
+  const top = max > TINY ? max : 1;
   const step = roundStep(top / wanted);
   const count = Math.ceil(top / step - 1e-9);
-  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return {
     at: value => start + ((end - start) * value) / (count * step),
     ticks: Array.from({ length: count + 1 }, (_, i) => ({
       value: i * step,
-      text: step >= 1e6 ? (i * step).toExponential(0) : (i * step).toFixed(Math.min(decimals, 20)),
+      text: tickText(i * step, step),
     })),
   };
+}
+
+/** As many decimals as the step has. */
+function tickText(value: number, step: number): string {
+  if (value === 0) return '0';
+  if (step >= 1e6 || step < 1e-4) return value.toExponential(0);
+  return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }
 
 /** 1, 2 or 5 times a power of ten, at least `step`. */
@@ -46,18 +55,21 @@ export function throughValues(
   return { at, ticks: sorted.map(value => ({ value, text: String(value) })) };
 }
 
+const MAX_DECADES = 6;
+
 /** Decades around positive values. */
 export function decades(values: readonly number[], start: number, end: number): Scale {
   const low = Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
+  const every = Math.ceil((high - low) / MAX_DECADES);
   return {
     at: value => start + ((end - start) * (Math.log10(value) - low)) / (high - low),
     ticks: Array.from({ length: high - low + 1 }, (_, i) => ({
       value: 10 ** (low + i),
-      text: tenTo(low + i),
+      text: i % every === 0 ? tenTo(low + i) : '',
     })),
   };
 }
 
 const tenTo = (power: number): string =>
-  Math.abs(power) <= 4 ? String(Number((10 ** power).toPrecision(1))) : `1e${power}`;
+  power >= -3 && power <= 4 ? String(Number((10 ** power).toPrecision(1))) : `1e${power}`;

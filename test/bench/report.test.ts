@@ -1,0 +1,283 @@
+/** The bench report: well-formed, complete, and readable whatever was measured. */
+import fc from 'fast-check';
+import sharp from 'sharp';
+import { renderReport } from '../../src/bench/report';
+import { textWidth } from '../../src/bench/report/layout';
+import {
+  BENCH_MODES,
+  type BenchMode,
+  type BenchResult,
+  type ModeFigures,
+  type SweepPoint,
+} from '../../src/bench/result';
+import { elements, parse, words, type Element } from './report-markup';
+import { sample } from './report-sample';
+
+const SECTIONS = ['speed-up', 'ablation', 'load', 'latency', 'memory', 'frame', 'arrivals', 'denoise', 'roofline', 'equality', 'figures', 'settings']; // prettier-ignore
+
+const sectionsOf = (page: Element): (string | undefined)[] =>
+  elements(page)
+    .filter(e => e.tag === 'section')
+    .map(e => e.attributes['id']);
+const svgs = (page: Element): Element[] => elements(page).filter(e => e.tag === 'svg');
+const read = (result: BenchResult): Element => parse(renderReport(result));
+const textOf = (page: Element): string => words(page).join(' ');
+
+/** Numbers of the attributes that place something, by axis. */
+function coordinates(e: Element): { x: number[]; y: number[] } {
+  const at = (name: string) => (e.attributes[name] === undefined ? [] : [Number(e.attributes[name])]);
+  const x = ['x', 'x1', 'x2', 'cx'].flatMap(at);
+  const y = ['y', 'y1', 'y2', 'cy'].flatMap(at);
+  if (e.tag === 'rect') {
+    x.push(Number(e.attributes['x']) + Number(e.attributes['width']));
+    y.push(Number(e.attributes['y']) + Number(e.attributes['height']));
+  }
+  const pairs = (e.attributes['points'] ?? e.attributes['d'] ?? '').match(/-?[\d.e]+|[^-\d.e, MLZ]+/g) ?? [];
+  pairs.map(Number).forEach((v, i) => (i % 2 === 0 ? x : y).push(v));
+  return { x, y };
+}
+
+/** Where a text lies, by the estimate that the charts use. */
+function extent(e: Element): readonly [number, number] {
+  const [x, width] = [Number(e.attributes['x']), textWidth(words(e).join(''))];
+  const start = { start: x, middle: x - width / 2, end: x - width }[e.attributes['text-anchor'] ?? 'start'] as number;
+  return [start, start + width];
+} // prettier-ignore
+
+/** What lies outside of its chart. */
+function outside(page: Element): string[] {
+  return svgs(page).flatMap(svg => {
+    const [, , width = 0, height = 0] = (svg.attributes['viewBox'] ?? '').split(' ').map(Number);
+    return elements(svg).flatMap(e => {
+      const { x, y } = coordinates(e);
+      if (e.tag === 'text') x.push(...extent(e));
+      const fits = (values: number[], end: number) => values.every(v => v >= -2 && v <= end + 2);
+      return fits(x, width) && fits(y, height) ? [] : [`${e.tag} ${JSON.stringify(e.attributes)} ${words(e).join('')}`];
+    });
+  });
+} // prettier-ignore
+
+const FAULTS = /NaN|undefined|Infinity|\[object/;
+
+const amount = fc.oneof(
+  fc.double({ min: 0, max: 1e6, noNaN: true }),
+  fc.double({ min: 0, max: 1e-3, noNaN: true }),
+  fc.constantFrom(0, 1, 99.95, 999.5, 1e9),
+);
+const maybe = fc.option(amount);
+const point: fc.Arbitrary<SweepPoint> = fc.record({
+  mode: fc.constantFrom(...BENCH_MODES),
+  tokens: fc.constantFrom(5, 10, 15, 20, 30),
+  tokens_per_frame: fc.constantFrom(1, 2, 3, 5, 6, 10, 15, 30, 'auto' as const),
+  denoise_steps: fc.constantFrom(5, 10, 20),
+  arrivals: fc.constantFrom('uniform:1', 'uniform:0.25', 'poisson:2', 'random:5,20@0.5', 'bursty:4/8', 'of another day'),
+  frame_ms_median: amount, frame_ms_p95: amount, action_hz: amount, replan_hz: amount, tokens_per_s: amount, batch_mean: amount,
+  first_action_ms_median: amount, request_latency_ms_median: amount, manager_ms_median: amount,
+}); // prettier-ignore
+const spread = fc.tuple(amount, amount, amount).map(values => {
+  const [low = 0, median = 0, high = 0] = values.sort((a, b) => a - b);
+  return { low, median, high };
+});
+const figures: fc.Arbitrary<ModeFigures> = fc.record({
+  frames: fc.nat(), repeats: fc.nat(), frame_ms_median: amount, frame_ms_p95: amount,
+  frame_ms_spread: spread,
+  action_hz: amount, replan_hz: amount, tokens_per_s: amount, batch_mean: amount, batch_max: fc.nat(64),
+  manager_ms_median: amount, manager_share: fc.double({ min: 0, max: 1, noNaN: true }),
+  first_action_ms_median: amount, first_token_ms_median: amount, request_latency_ms_median: amount,
+  request_latency_ms_p95: amount, requests: fc.nat(), peak_pss_mb: maybe,
+  memory: fc.option(fc.record({ base_mb: amount, weights_mb: amount, weights_private_mb: amount, kv_mb: amount, activations_mb: amount })),
+  cpu_s_per_request: amount, energy_j_per_request: maybe, text_hash: fc.string(), near_ties: fc.nat(), differing: fc.nat(),
+  chunk_hash: fc.string(), chunk_max_difference: amount,
+}); // prettier-ignore
+const result: fc.Arbitrary<BenchResult> = fc.record({
+  engine: fc.record({ name: fc.string({ unit: 'binary' }), precision: fc.constantFrom('fp32', 'int8'), parameters: fc.nat() }),
+  machine: fc.record({ cpu: fc.string(), cores: fc.nat(256), node: fc.string(), onnxruntime: fc.string() }),
+  threads: fc.integer({ min: 1, max: 256 }),
+  settings: fc.record({
+    tokens: fc.constantFrom(5, 20), tokens_per_frame: fc.constantFrom(1, 5, 'auto' as const), denoise_steps: fc.constantFrom(5, 10),
+    frames: fc.nat(), warm_up: fc.nat(), repeats: fc.nat(), arrivals: fc.constantFrom('uniform:1', 'poisson:2', 'none'), seed: fc.nat(),
+    horizon: fc.nat(100), prefix: fc.nat(2000),
+  }),
+  modes: fc.record(Object.fromEntries(BENCH_MODES.map(m => [m, figures])) as Record<BenchMode, typeof figures>, { requiredKeys: [] }),
+  parts_ms: fc.record({
+    vision: amount, prefill: amount, denoise: amount, denoise_step: amount, seed: amount,
+    decode: fc.dictionary(fc.constantFrom('1', '4', '8', '30'), amount), frame_without_language: amount, isolated_expected: amount,
+  }),
+  roofline: fc.record({
+    threads: fc.integer({ min: 1, max: 256 }), gemm_gflops: amount, bandwidth_gb_s: amount,
+    prefill: fc.record({ gflop: amount, mb: amount, ms: amount, gflops: amount, share: amount, gemm_gflop: amount, gemm_ms: maybe, gemm_share: maybe }),
+    decode: fc.record({ gflop: amount, mb: amount, ms: amount, gb_s: amount, share: amount }),
+  }),
+  sweep: fc.array(point, { maxLength: 60 }),
+  notes: fc.array(fc.string(), { maxLength: 3 }),
+}); // prettier-ignore
+
+describe('a full result', () => {
+  const html = renderReport(sample());
+  const page = parse(html);
+
+  test('has every section, with charts', () => {
+    expect(sectionsOf(page)).toEqual(SECTIONS);
+    expect(svgs(page).length).toBe(17);
+    expect(textOf(page)).not.toContain('Not measured');
+  });
+
+  test('needs nothing else', () => {
+    expect(html).not.toMatch(/https?:|url\(|@import|<script|<link| src=| href=/);
+    expect(html.length).toBeLessThan(200_000);
+  });
+
+  test('has one language, one title, a viewport, and charts that say what they show', () => {
+    expect(page.attributes['lang']).toBe('en');
+    expect(
+      elements(page).filter(e => e.tag === 'title' && words(e)[0] === 'oxygen bench: bench'),
+    ).toHaveLength(1);
+    expect(elements(page).some(e => e.attributes['name'] === 'viewport')).toBe(true);
+    for (const svg of svgs(page)) expect(svg.attributes['aria-label']).toMatch(/\d/);
+    expect(elements(page).filter(e => e.tag === 'h1')).toHaveLength(1);
+  });
+
+  test('names all figures of all modes', () => {
+    const cells = new Set(elements(page).filter(e => e.tag === 'td').flatMap(words)); // prettier-ignore
+    const shown = [...cells].join(' ').replace(/\u202f/g, '');
+    const check = (value: unknown, name: string): void => {
+      if (typeof value === 'number') {
+        const forms = [value.toPrecision(3), String(value), value.toFixed(0), value.toPrecision(2), `${(value * 100).toFixed(1)}\u00a0%`];
+        expect([name, forms.some(f => shown.includes(f))]).toEqual([name, true]);
+      } else if (typeof value === 'string') expect(shown).toContain(value.slice(0, 10));
+      else for (const [key, inner] of Object.entries(value ?? {})) check(inner, `${name}.${key}`);
+    };
+    const { modes, parts_ms, settings, machine, engine, threads } = sample();
+    check({ modes, parts_ms, settings, machine, engine, threads }, 'result');
+  }); // prettier-ignore
+
+  test('says first how much faster it is, in words', () => {
+    const [title] = elements(page).filter(e => e.tag === 'h1');
+    expect(words(title as Element)[0]).toBe(
+      'Actions and language from one model, 2.05× as fast as one after the other',
+    );
+  });
+
+  test('draws the spread of the repeats', () => {
+    const whiskers = elements(page).filter(e => e.attributes['class'] === 'whisker');
+    expect(whiskers).toHaveLength(BENCH_MODES.length);
+  });
+
+  test('is drawn within the charts, and no two labels of a chart cover each other', () => {
+    expect(outside(page)).toEqual([]);
+    for (const svg of svgs(page)) {
+      const texts = elements(svg).filter(e => e.tag === 'text');
+      const boxes = texts.map(e => ({ what: words(e).join(''), x: extent(e), y: Number(e.attributes['y']) }));
+      for (const [i, a] of boxes.entries()) {
+        for (const b of boxes.slice(i + 1)) {
+          const apart = a.x[1] <= b.x[0] + 1 || b.x[1] <= a.x[0] + 1 || Math.abs(a.y - b.y) >= 11;
+          expect([a.what, b.what, apart]).toEqual([a.what, b.what, true]);
+        }
+      }
+    }
+  });
+
+  test('has charts that another reader of XML takes', async () => {
+    const charts = html.match(/<svg.*?<\/svg>/gs) ?? [];
+    for (const chart of charts) {
+      const source = Buffer.from(chart.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"'));
+      expect((await sharp(source).metadata()).width).toBe(400);
+    }
+  });
+
+  test('is the same every time', () => {
+    expect(renderReport(sample())).toBe(html);
+  });
+});
+
+describe('a part of a result', () => {
+  test('without a sweep says so, and keeps the rest', () => {
+    const page = read({ ...sample(), sweep: [] });
+    expect(sectionsOf(page)).toEqual(
+      SECTIONS.filter(s => !['speed-up', 'load', 'arrivals', 'denoise'].includes(s)),
+    );
+    expect(textOf(page)).toContain(
+      'Not measured in this run: speed-up against N and k, action rate under language load, uneven language load, denoise steps.',
+    );
+  });
+
+  test.each(BENCH_MODES)('with %s alone compares with nothing', mode => {
+    const full = sample();
+    const page = read({ ...full, modes: { [mode]: full.modes[mode] }, sweep: full.sweep.filter(p => p.mode === mode) }); // prettier-ignore
+    expect(sectionsOf(page)).not.toContain('speed-up');
+    expect(sectionsOf(page)).toContain('ablation');
+    expect(textOf(page)).not.toContain('against isolated');
+    expect(textOf(page)).not.toMatch(FAULTS);
+  });
+
+  test('without modes still says what the machine can do', () => {
+    const page = read({ ...sample(), modes: {}, sweep: [] });
+    expect(sectionsOf(page)).toEqual(['roofline', 'figures', 'settings']);
+  });
+
+  test('without memory and energy has a dash', () => {
+    const full = sample();
+    const { isolated, oxygen } = full.modes;
+    const none = { memory: null, peak_pss_mb: null, energy_j_per_request: null };
+    const page = read({
+      ...full,
+      modes: { isolated: { ...(isolated as ModeFigures), ...none }, oxygen: { ...(oxygen as ModeFigures), ...none } },
+    });
+    expect(sectionsOf(page)).not.toContain('memory');
+    const row = elements(page).find(e => e.tag === 'tr' && words(e)[0] === 'energy per request');
+    expect(words(row as Element)).toEqual(['energy per request', '–', '–']);
+  }); // prettier-ignore
+
+  test('tells of texts and chunks that differ', () => {
+    const full = sample();
+    const oxygen = { ...(full.modes.oxygen as ModeFigures), differing: 3, chunk_hash: 'other' };
+    const text = textOf(read({ ...full, modes: { ...full.modes, oxygen } }));
+    expect(text).toContain('3 texts differ between modes.');
+    expect(text).toContain('Chunks are not equal bit by bit');
+    expect(textOf(read(full))).toContain('All chunks are equal, bit by bit.');
+  });
+
+  test('calls a slow oxygen slow', () => {
+    const full = sample();
+    const oxygen = { ...(full.modes.oxygen as ModeFigures), frame_ms_median: 1130 };
+    expect(textOf(read({ ...full, modes: { ...full.modes, oxygen } }))).toContain('0.50× the speed of one after the other');
+  }); // prettier-ignore
+});
+
+test('names from files stay text', () => {
+  const name = `<script>alert("x")</script>&'\u0000<img src=x onerror=y>`;
+  const full = sample();
+  const page = read({
+    ...full,
+    engine: { ...full.engine, name },
+    machine: { ...full.machine, cpu: name },
+    settings: { ...full.settings, arrivals: name },
+    notes: [name],
+  });
+  expect(elements(page).some(e => ['script', 'img'].includes(e.tag))).toBe(false);
+  expect(words(page)).toContain(name.replace('\u0000', '\ufffd'));
+});
+
+test('any result makes a well-formed page of numbers, drawn within its charts', () => {
+  fc.assert(
+    fc.property(result, r => {
+      const page = read(r);
+      expect(textOf(page).replaceAll(/\u0000/g, '')).not.toMatch(FAULTS);
+      expect(outside(page)).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('the reader of these tests refuses what is not well-formed', () => {
+  for (const bad of [
+    '<p>',
+    '<p></b>',
+    '<p>a & b</p>',
+    '<p x=1></p>',
+    '<p a="1" a="2"></p>',
+    '<p>a < b</p>',
+  ]) {
+    expect(() => parse(bad)).toThrow();
+  }
+});
