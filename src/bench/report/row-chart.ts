@@ -62,7 +62,7 @@ export function rowsWithAxis(c: Rows, draw: (i: number, x: Scale, y: number) => 
     c.rows.map((row, i) => {
       const y = FIRST + i * ROW;
       return [
-        group({ class: row.name }, text(LEFT, y - 6, cut(row.label, RIGHT - LEFT - GAP - textWidth(row.figure)), 'series halo')),
+        group({ class: row.name }, text(LEFT + 4, y - 6, cut(row.label, RIGHT - LEFT - GAP - textWidth(row.figure)), 'series halo')),
         text(RIGHT, y - 6, row.figure, 'figure halo', 'end'),
         draw(i, x, y),
       ];
