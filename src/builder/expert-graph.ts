@@ -5,7 +5,7 @@
 import type { ModelConfig } from '../model/config';
 import { EXPERT } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import { gatedMlp, linear, project, projections, rotary, attention } from './pi05-blocks';
+import { gatedMlp, gateUpTogether, linear, project, projections, rotary, attention } from './pi05-blocks';
 import type { Products } from './products';
 
 /** `exact` makes the small products at the border in float32. */
@@ -54,7 +54,8 @@ export function buildExpert(
     });
     const out = project(g, p, attended, `${prefix}self_attn.o_proj`, heads * headDim, width);
     x = g.op('Add', [x, g.op('Mul', [out, gate1])]);
-    const hidden = gatedMlp(g, p, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, width, mlp);
+    const gateUp = gateUpTogether(g, p, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, width, mlp);
+    const hidden = gatedMlp(g, p, gateUp, `${prefix}mlp.`, width, mlp);
     x = g.op('Add', [x, g.op('Mul', [hidden, gate2])]);
   });
   const [scale, shift] = modulation(2 * layers);

@@ -7,7 +7,16 @@
 import type { ModelConfig } from '../model/config';
 import { EMBEDDING_NAMES, LANGUAGE } from '../model/tensors';
 import type { Graph, Value } from './graph';
-import { attention, gatedMlp, project, projections, rotary, type Qkv, type Rotate } from './pi05-blocks';
+import {
+  attention,
+  gatedMlp,
+  gateUpApart,
+  project,
+  projections,
+  rotary,
+  type Qkv,
+  type Rotate,
+} from './pi05-blocks';
 import type { Products } from './products';
 import type { WeightRange } from './weights-file';
 
@@ -61,7 +70,8 @@ export function buildLanguage(
       project(g, p, attended, `${prefix}self_attn.o_proj`, heads * headDim, width),
     ]);
     const hidden = rmsNorm(g, p, c, x, `${prefix}post_attention_layernorm`);
-    x = g.op('Add', [x, gatedMlp(g, p, hidden, `${prefix}mlp.`, width, mlp)]);
+    const gateUp = gateUpApart(g, p, hidden, `${prefix}mlp.`, width, mlp);
+    x = g.op('Add', [x, gatedMlp(g, p, gateUp, `${prefix}mlp.`, width, mlp)]);
     if (i === 0) x = g.output('first_layer', x, 'float', ['B', last ? 'R' : 'T', width]);
     if (last) x = g.output('last_layer', x, 'float', ['B', 'R', width]);
   });

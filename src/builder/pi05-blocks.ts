@@ -105,13 +105,46 @@ export function projections(
   return { q: rotate(g, q, heads, positions), k: rotate(g, k, 1, positions), v };
 }
 
-/** gelu(gate)·up → down, with gate and up as one product. */
-export function gatedMlp(g: Graph, p: Products, x: Value, prefix: string, width: number, mlp: number): Value {
-  const names = ['gate_proj', 'up_proj'].map(n => `${prefix}${n}.weight`);
-  const both = p.product(g, x, `${prefix}gate_up`, { names, into: width, outs: [mlp, mlp] });
-  const [gate, up] = g.ops('Split', [both], 2, { axis: -1n, num_outputs: 2n }) as [Value, Value];
+/** gelu(gate)·up → down. */
+export function gatedMlp(
+  g: Graph,
+  p: Products,
+  [gate, up]: GateUp,
+  prefix: string,
+  width: number,
+  mlp: number,
+): Value {
   const hidden = g.op('Mul', [g.op('Gelu', [gate], { approximate: 'tanh' }), up]);
   return project(g, p, hidden, `${prefix}down_proj`, mlp, width);
+}
+
+type GateUp = readonly [gate: Value, up: Value];
+
+/** Gate and up of many rows: as one product they would have to be taken apart again, a copy of [T, 2·mlp]. */
+export const gateUpApart = (
+  g: Graph,
+  p: Products,
+  x: Value,
+  prefix: string,
+  width: number,
+  mlp: number,
+): GateUp => [
+  project(g, p, x, `${prefix}gate_proj`, width, mlp),
+  project(g, p, x, `${prefix}up_proj`, width, mlp),
+];
+
+/** Gate and up of few rows: one product, because there every operator costs. */
+export function gateUpTogether(
+  g: Graph,
+  p: Products,
+  x: Value,
+  prefix: string,
+  width: number,
+  mlp: number,
+): GateUp {
+  const names = ['gate_proj', 'up_proj'].map(n => `${prefix}${n}.weight`);
+  const both = p.product(g, x, `${prefix}gate_up`, { names, into: width, outs: [mlp, mlp] });
+  return g.ops('Split', [both], 2, { axis: -1n, num_outputs: 2n }) as [Value, Value];
 }
 
 /** x·Wᵀ without bias. */

@@ -1,0 +1,93 @@
+/**
+ * The equality promise on real sessions, in its conditions (one thread, packed weights): chunks are bit-equal and greedy
+ * texts equal in all modes and at any batch size; and rows that find no memory take nothing from the others.
+ */
+import { parseArrivals } from '../../src/bench/arrivals';
+import { runBlock, type BlockResult } from '../../src/bench/block';
+import { compare } from '../../src/bench/equality';
+import { Frames, type Block } from '../../src/bench/workload';
+import { OxygenError } from '../../src/core/errors';
+import { MODES, type TokensPerFrame } from '../../src/core/types';
+import { ModelSessions, type LanguageFeeds } from '../../src/engine/model-sessions';
+import { engineDir } from '../support/engines';
+
+const fixed = (steps: number): TokensPerFrame => ({ kind: 'fixed', steps });
+const BLOCK: Block = {
+  mode: 'oxygen',
+  tokens: 12,
+  tokensPerFrame: fixed(3),
+  denoiseSteps: 3,
+  arrivals: parseArrivals('uniform:1'),
+  seed: 5,
+  first: 100,
+  warmUp: 2,
+  frames: 12,
+  executeMs: 30,
+  paced: false,
+};
+const HOOKS = { frame: (ready: () => void) => ready() };
+const SAME = { near_ties: 0, differing: 0, chunk_max_difference: 0 };
+
+async function withEngine(name: Parameters<typeof engineDir>[0], use: (s: ModelSessions) => Promise<void>) {
+  const sessions = await ModelSessions.load(engineDir(name), 1);
+  try {
+    await use(sessions);
+  } finally {
+    await sessions.release();
+  }
+}
+
+const run = async (sessions: ModelSessions, block: Partial<Block>): Promise<BlockResult> => {
+  const result = await runBlock(sessions, new Frames(sessions.manifest.model, 5), { ...BLOCK, ...block }, HOOKS);
+  expect(result.failures).toEqual([]);
+  return result;
+}; // prettier-ignore
+
+it.each(['tiny', 'odd', 'tiny-int8', 'odd-int8'] as const)('%s: the same chunks and texts in every mode, at every k, with every arrival', async name => {
+  await withEngine(name, async sessions => {
+    for (const arrivals of ['uniform:1', 'bursty:5/4', 'random:3,12@0.5'].map(parseArrivals)) {
+      const alone = await run(sessions, { mode: 'isolated', arrivals });
+      expect(alone.requests.length).toBeGreaterThan(9);
+      expect(alone.chunks.length).toBe(BLOCK.frames);
+      for (const mode of MODES) expect(compare([await run(sessions, { mode, arrivals })], [alone])).toMatchObject(SAME);
+      for (const tokensPerFrame of [fixed(1), fixed(12), { kind: 'auto', minSteps: 1 } as const]) {
+        const batched = await run(sessions, { tokensPerFrame, arrivals });
+        expect(compare([batched], [alone])).toMatchObject(SAME);
+      }
+    }
+  });
+}); // prettier-ignore
+
+it('a text that parts and a chunk that differs by a bit are seen', async () => {
+  await withEngine('tiny', async sessions => {
+    const [a, b] = [await run(sessions, {}), await run(sessions, {})];
+    const [chunk] = b.chunks;
+    chunk![0] = chunk![0]! * (1 + 2 ** -22);
+    const tokenIds = [...b.requests[0]!.tokenIds.slice(0, -1), -1];
+    const verdict = compare([a], [{ ...b, requests: [{ ...b.requests[0]!, tokenIds }, ...b.requests.slice(1)] }]);
+    expect(verdict).toMatchObject({ differing: 1 });
+    expect(verdict.chunk_max_difference).toBeGreaterThan(0);
+  });
+}); // prettier-ignore
+
+it('no memory for a batch of more than two: rows end one by one, the others say what they say alone, every frame has its chunk', async () => {
+  await withEngine('tiny', async sessions => {
+    const language = sessions.language.bind(sessions);
+    const alone = await run(sessions, { mode: 'isolated' });
+    jest.spyOn(sessions, 'language').mockImplementation((f: LanguageFeeds) =>
+      f.batch > 2
+        ? Promise.reject(new OxygenError('OUT_OF_MEMORY', 'Failed to allocate memory for requested buffer'))
+        : language(f),
+    );
+    const block = { ...BLOCK, tokensPerFrame: fixed(3) };
+    const tight = await runBlock(sessions, new Frames(sessions.manifest.model, 5), block, HOOKS);
+    expect(tight.chunks).toEqual(alone.chunks);
+    const ended = tight.failures.filter(f => f.includes('out_of_memory'));
+    expect(ended.length).toBeGreaterThan(3);
+    expect(ended.length).toBe(tight.failures.length);
+    const whole = tight.requests.filter(r => r.tokenIds.length === BLOCK.tokens);
+    expect(whole.length).toBeGreaterThan(3);
+    for (const { id, tokenIds } of tight.requests)
+      expect(alone.requests.find(r => r.id === id)!.tokenIds.slice(0, tokenIds.length)).toEqual(tokenIds);
+  });
+}); // prettier-ignore
