@@ -44,7 +44,7 @@ export interface CacheSnapshot {
 
 interface Row {
   readonly id: string;
-  /** What it began with: the very object that commitPrefix was given. */
+  /** What it began with. */
   readonly prefix: Prefix;
   readonly cap: number;
   length: number;
@@ -149,17 +149,19 @@ export class KvCache {
     row.length += count;
   }
 
-  /** Frees a request's row at once; the last row moves into the gap, as far as it is in use. */
+  /**
+   * Frees a request's row at once; the last row is copied into the gap, as far as it is in use. The prefix needs no
+   * care: in row `last` it stays, now in a free row; in the gap it is overwritten by itself, because all rows above the
+   * one that adopted it are copies of it.
+   */
   release(id: string): void {
     const index = this.#indexOf(id);
     const last = this.#rows.length - 1;
     const moved = this.#row(last);
-    if (index === this.#prefixRow && index !== last) this.#savePrefix();
     this.#rows.pop();
-    if (index === last) return; // A prefix inside it stays: the row is free, not overwritten.
+    if (index === last) return;
     this.#copy(last, index, moved.length);
     this.#rows[index] = moved;
-    if (this.#prefixRow === last) this.#prefixRow = index;
   }
 
   snapshot(): CacheSnapshot {
@@ -174,15 +176,6 @@ export class KvCache {
       prefix: this.#prefix && { ...this.#prefix, row: this.#prefixRow },
       shape: this.shape,
     };
-  }
-
-  /** Before its row is overwritten: another row that began with the prefix holds it as well, else row B takes it. */
-  #savePrefix(): void {
-    const prefix = this.#prefix;
-    if (!prefix) return;
-    const other = this.#rows.findIndex((row, i) => row.prefix === prefix && i !== this.#prefixRow);
-    if (other < 0) this.#copy(this.#prefixRow, this.#rows.length, prefix.length);
-    this.#prefixRow = other < 0 ? this.#rows.length : other;
   }
 
   #copy(from: number, to: number, positions: number): void {

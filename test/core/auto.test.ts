@@ -84,15 +84,19 @@ it('asks earlier by the time that a frame takes to come', () => {
   expect(new Set(stepsOf(b))).toEqual(new Set([Math.floor((700 - CHUNK_MS - 1.05 * (CHUNK_MS + 40)) / 10)]));
 });
 
-it('after a reset the next frame begins at once', () => {
-  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2) }), executeMs: 2000 }, {}, 4, { periodMs: 0 }); // prettier-ignore
+it('after a reset the next frame begins at once, and its chunk plays from when it came out', () => {
+  const table = { ...COSTS, vision: 0, decode: { 1: 10 } };
+  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2) }), executeMs: 500 }, {}, 4, { periodMs: 0 }, table); // prettier-ignore
   b.at(0, () => b.ask('a', { maxTokens: 30, keepOnInstruction: true }));
   b.at(295, () => {
     b.epoch = 1;
     b.post({ type: 'epoch', epoch: 1, endAll: true });
+    b.ask('b', { maxTokens: 30 });
   });
-  b.run(1000);
+  b.run(1500);
   const second = b.executor.runs.filter(run => run.kind === 'prefill')[1]!;
   // the step that was on when it came ends at 300
   expect(second.atMs).toBe(300);
+  // 500 - 262.5 ms, as for the very first chunk
+  expect(b.of('frame-end').map(f => f.decodeSteps).slice(0, 3)).toEqual([5, 23, 2]); // prettier-ignore
 });

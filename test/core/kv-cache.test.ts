@@ -48,12 +48,12 @@ type Command =
 
 const commands: fc.Arbitrary<Command[]> = fc.array(
   fc.oneof(
-    fc.record({ do: fc.constant('prefix' as const), length: fc.integer({ min: 1, max: 6 }) }),
-    fc.record({ do: fc.constant('attach' as const), room: fc.integer({ min: 1, max: 6 }) }),
-    fc.record({ do: fc.constant('append' as const), pick: fc.nat(9), count: fc.integer({ min: 1, max: 3 }) }),
-    fc.record({ do: fc.constant('release' as const), pick: fc.nat(9) }),
-    fc.record({ do: fc.constant('drop' as const) }),
-  ),
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('prefix' as const), length: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('attach' as const), room: fc.integer({ min: 1, max: 6 }) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('append' as const), pick: fc.nat(9), count: fc.integer({ min: 1, max: 3 }) }) },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('release' as const), pick: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('drop' as const) }) },
+  ), // prettier-ignore
   { maxLength: 60 },
 );
 
@@ -132,6 +132,24 @@ it('gives the first request of a frame the prefix row itself and the next ones a
   expect(adopted.byteOffset).toBe(before.byteOffset);
   cache.attach('b', 6);
   expect((cache.rowView('b').k[0] as Float32Array).byteOffset).not.toBe(before.byteOffset);
+});
+
+it('keeps the prefix when the row that holds it ends and an older row moves there', () => {
+  const cache = new KvCache(SHAPE);
+  const commit = (frameId: number, marks: number[]) =>
+    cache.commitPrefix({ frameId, stampNs: 0n, epoch: 0, length: marks.length, next: NEXT }, kvOf(marks));
+  commit(0, [1, 2]);
+  cache.attach('a', 6);
+  cache.attach('b', 6);
+  commit(1, [5, 6, 7]);
+  cache.attach('new', 6);
+  cache.release('a'); // 'new' moves to row 0, before 'b'
+  cache.release('new');
+  expect(marksOf(cache.prefixView(), 0, 0, 3)).toEqual([5, 6, 7]);
+  cache.append('b', kvOf([9]), 0, 1);
+  cache.attach('late', 6);
+  expect(marksOf(cache.rowView('late'), 0, 0, 3)).toEqual([5, 6, 7]);
+  expect(marksOf(cache.rowView('b'), 0, 0, 3)).toEqual([1, 2, 9]);
 });
 
 it('always has a row for the next prefix, however many requests are active', () => {
