@@ -1,7 +1,7 @@
 /** Action rate against language load: the figure that this project exists for. */
-import type { BenchResult } from '../result';
+import type { BenchResult, SweepPoint } from '../result';
 import { figure, grid, section } from './blocks';
-import { lineChart, type Series } from './line-chart';
+import { lineChart, type Point, type Series } from './line-chart';
 import type { Markup } from './markup';
 import { digits, percent, ratio, unit } from './numbers';
 import { allPoints, isOfLoad } from './select';
@@ -12,13 +12,15 @@ export function loadSection(r: BenchResult): Markup | null {
   const points = allPoints(r).filter(
     p => isOfLoad(r, p) && (p.mode !== 'oxygen' || p.tokens_per_frame === r.settings.tokens_per_frame),
   );
-  const actions = modeSeries(points, p => ({
+  // a mode with one point is in the ablation
+  const lines = (at: (p: SweepPoint) => Point) => modeSeries(points, at).filter(s => s.points.length > 1);
+  const actions = lines(p => ({
     x: p.tokens,
     y: p.action_hz,
     title: `${p.mode}, N ${p.tokens}: ${digits(p.action_hz)} actions/s`,
   }));
-  if (actions.every(s => s.points.length < 2)) return null;
-  const language = modeSeries(points, p => ({
+  if (actions.length === 0) return null;
+  const language = lines(p => ({
     x: p.tokens,
     y: p.tokens_per_s,
     title: `${p.mode}, N ${p.tokens}: ${unit(p.tokens_per_s, 'tokens/s')}`,

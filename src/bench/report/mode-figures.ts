@@ -1,7 +1,7 @@
 /** What the modes cost side by side: frame time, tokens, latency, memory. */
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from '../result';
 import { figure, grid, section } from './blocks';
-import type { Child, Markup } from './markup';
+import type { Markup } from './markup';
 import { LOOKS } from './modes';
 import { duration, ratio, times, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
@@ -64,23 +64,15 @@ export function ablationSection(r: BenchResult): Markup | null {
 const spoken = (what: string, rows: readonly Row[]): string =>
   `${what}: ${rows.map(row => `${row.label} ${row.figure}`).join('; ')}`;
 
-function ablationLead(r: BenchResult): Child {
-  const { isolated, shared, oxygen, parallel } = r.modes;
-  const said: string[] = [];
-  if (isolated && shared) {
-    said.push(
-      `Reading the picture once (shared) makes a frame ${times(ratio(isolated.frame_ms_median, shared.frame_ms_median))} as fast`,
-    );
-  }
-  if (shared && oxygen) {
-    said.push(
-      `decoding the texts of several frames together (oxygen) another ${times(ratio(shared.frame_ms_median, oxygen.frame_ms_median))}`,
-    );
-  }
-  if (isolated && parallel) {
-    said.push(
-      `two processes side by side (parallel) give ${times(ratio(isolated.frame_ms_median, parallel.frame_ms_median))}`,
-    );
-  }
-  return said.length === 0 ? 'The modes that were measured.' : `${said.join('; ')}.`;
-}
+function ablationLead({ modes: { isolated, shared, oxygen, parallel } }: BenchResult): string {
+  const compared = (idea: string, name: string, figures: ModeFigures | undefined, of: string, base: ModeFigures | undefined) => {
+    const factor = ratio(base?.frame_ms_median ?? null, figures?.frame_ms_median ?? null);
+    return factor === null ? [] : [`${idea}: ${name} is ${times(factor)} as fast as ${of}.`];
+  };
+  const said = [
+    ...compared('Reading the picture once', 'shared', shared, 'isolated', isolated),
+    ...compared('Decoding the texts of several frames together', 'oxygen', oxygen, 'shared', shared),
+    ...compared('Two processes side by side', 'parallel', parallel, 'isolated', isolated),
+  ];
+  return said.join(' ') || 'The modes that were measured.';
+} // prettier-ignore

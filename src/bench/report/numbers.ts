@@ -49,11 +49,14 @@ export function change(share: number | null): string {
   return (share < 0 ? '−' : '+') + percent(Math.abs(share));
 }
 
-/** a / b, or null where that is no number. */
+/** Against as good as nothing. */
+const NO_FACTOR = 1e12;
+
+/** a / b, or null where that says nothing. */
 export function ratio(a: number | null, b: number | null): number | null {
   if (a === null || b === null || b <= 0) return null;
   const value = a / b;
-  return Number.isFinite(value) ? value : null;
+  return value < NO_FACTOR ? value : null;
 }
 
 /** a / b − 1 */

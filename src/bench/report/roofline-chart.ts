@@ -42,8 +42,8 @@ export function rooflineChart(r: Roofline, rateUnit: string): Markup | null {
       'roof',
     ),
     text(RIGHT - 4, y.at(peak) - 6, `arithmetic ${unit(peak, rateUnit)}`, 'note', 'end'),
-    bandwidthLabel(bandwidth, ridge, x, y),
     points.map(p => point(p, roof(p.intensity), ridge, x, y)),
+    bandwidthLabel(bandwidth, ridge, x, y),
   );
 }
 
@@ -87,7 +87,12 @@ const axes = (x: Scale, y: Scale): Markup[] => [
 function bandwidthLabel(bandwidth: number, ridge: number, x: Scale, y: Scale): Markup {
   const at = ridge * BESIDE;
   const words = `memory ${unit(bandwidth, 'GB/s')}`;
-  return text(Math.min(x.at(at) + 10, RIGHT - textWidth(words)), y.at(bandwidth * at) + 4, words, 'note');
+  return text(
+    Math.min(x.at(at) + 10, RIGHT - textWidth(words)),
+    y.at(bandwidth * at) + 4,
+    words,
+    'note halo',
+  );
 }
 
 /** A label below the point keeps clear of a flat roof, one to the right of it of a slope. */

@@ -48,14 +48,14 @@ export function settingsSection(r: BenchResult): Markup {
 }
 
 /** How the run was started; `DIR` stands for the engine's folder. */
-const command = ({ settings: s, threads, modes, sweep }: BenchResult): string => {
-  const measured = Object.keys(modes);
+function command({ settings: s, threads, modes, sweep }: BenchResult): string {
+  const [only, ...others] = Object.keys(modes);
+  const size = sweep.length === 0 ? 'none' : sweep.some(p => p.denoise_steps !== s.denoise_steps) ? 'full' : 'quick';
   return [
     'oxygen bench --engine DIR',
-    `--mode ${measured.length === 1 ? measured[0] : 'all'}`,
-    `--tokens ${s.tokens} --tokens-per-frame ${s.tokens_per_frame} --frames ${s.frames}`,
-    `--threads ${threads} --arrivals ${s.arrivals}`,
-    sweep.length > 0 ? '--sweep full' : '--sweep none',
-    '--html report.html --json result.json',
+    `--mode ${only !== undefined && others.length === 0 ? only : 'all'}`,
+    `--tokens ${s.tokens} --tokens-per-frame ${s.tokens_per_frame} --denoise-steps ${s.denoise_steps}`,
+    `--frames ${s.frames} --repeats ${s.repeats} --arrivals ${s.arrivals} --seed ${s.seed}`,
+    `--threads ${threads} --sweep ${size} --json result.json --html report.html`,
   ].join(' ');
-};
+} // prettier-ignore

@@ -103,6 +103,8 @@ const PRINT = `
   h2, h3, .lead { break-after: avoid; }
   figure, tr, .tiles div { break-inside: avoid; }
   .scroll { overflow: visible; }
+  .grid { grid-template-columns: 1fr 1fr; gap: 20px 28px; }
+  .tiles { grid-template-columns: repeat(3, 1fr); }
   table { font-size: 8.5pt; }
   th, td { padding-right: 10px; white-space: normal; }
   @page { margin: 16mm; }
