@@ -1,9 +1,11 @@
 /** The result as lines for a terminal. */
+import { parseArrivals } from './arrivals';
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from './result';
 
 const fixed = (digits: number) => (v: number | null) => (v === null ? '-' : v.toFixed(digits));
 const [whole, tenth, hundredth] = [fixed(0), fixed(1), fixed(2)];
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 const signed = (share: number) => `${share < 0 ? '' : '+'}${percent(share)}`;
 
 type Column = readonly [title: string, cell: (m: ModeFigures, isolated: ModeFigures | undefined) => string];
@@ -28,9 +30,9 @@ const COLUMNS: readonly Column[] = [
 export function printed(r: BenchResult): string[] {
   const s = r.settings;
   return [
-    `${r.engine.name} (${r.engine.precision}, ${whole(r.engine.parameters / 1e6)} M parameters), ${r.threads} ${r.threads === 1 ? 'thread' : 'threads'} on ` +
+    `${r.engine.name} (${r.engine.precision}, ${whole(r.engine.parameters / 1e6)} M parameters), ${counted(r.threads, 'thread')} on ` +
       `${r.machine.cores} x ${r.machine.cpu}`,
-    `N ${s.tokens}, k ${s.tokens_per_frame}, S ${s.denoise_steps}, ${s.arrivals}: ${s.frames} frames in ${s.repeats} repeats`,
+    `N ${s.tokens}, k ${s.tokens_per_frame}, S ${s.denoise_steps}, ${s.arrivals}: ${s.frames} frames in ${counted(s.repeats, 'repeat')}`,
     '',
     ...table(r),
     '',
@@ -60,9 +62,12 @@ function table(r: BenchResult): string[] {
   );
 }
 
-/** How far `isolated` is from what single runs add up to. */
-export const isolatedDeviation = (r: BenchResult): number | null =>
-  r.modes.isolated ? r.modes.isolated.frame_ms_median / r.parts_ms.isolated_expected - 1 : null;
+/** How far `isolated` is from what single runs add up to; null unless every frame brings exactly one request of N. */
+function isolatedDeviation(r: BenchResult): number | null {
+  const arrivals = parseArrivals(r.settings.arrivals);
+  if (!r.modes.isolated || arrivals.kind !== 'uniform' || arrivals.rate !== 1) return null;
+  return r.modes.isolated.frame_ms_median / r.parts_ms.isolated_expected - 1;
+}
 
 function isolatedLine(r: BenchResult): string[] {
   const deviation = isolatedDeviation(r);

@@ -18,7 +18,7 @@ export class Progress {
     const bar = '#'.repeat(Math.round(share * 24)).padEnd(24, '.');
     const left = done > 0 ? ((now - this.#start) / 1000) * (1 / share - 1) : 0;
     const line = `${this.#label} [${bar}] ${Math.round(share * 100)} % ${left.toFixed(0)} s left  ${what}`;
-    process.stderr.write(`\r${line.slice(0, (process.stderr.columns ?? 80) - 1)}\x1b[K`);
+    process.stderr.write(`\r${line.slice(0, (process.stderr.columns || 80) - 1)}\x1b[K`);
   }
 
   /** Clears the bar; the summary goes to stdout. */
