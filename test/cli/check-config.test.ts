@@ -173,6 +173,19 @@ describe('parameter files', () => {
     ['engine: ""', /'' is not allowed; a path/],
     ['engine: 5', /engine: 5 is not allowed; a string/],
     ['a: {b: 1}', /there is no parameter a\.b/],
+    [
+      'standing_requests: [a]\na: {text: x, every_frames: -1}',
+      /line 4, .* a\.every_frames: -1 is not allowed/,
+    ],
+    [
+      'standing_requests: [a]\na: {text: x, every_frame: 1}',
+      /no parameter a\.every_frame; did you mean a\.every_frames\?/,
+    ],
+    [
+      'standing_requests: [a]\na: {text: x, max_tokens: 65}',
+      /a\.max_tokens: 65 is more than the parameter max_tokens/,
+    ],
+    ['standing_requests: a', /standing_requests: 'a' is not allowed; a list of strings is wanted/],
     ['max_tokens:', /line 3: max_tokens has no value/],
     ['max_tokens: &a 1\nmax_queue: *a', /line 4: max_queue is an alias/],
     ['max_tokens: 1\nmax_tokens: 2', /line 4: .*unique/],
@@ -189,6 +202,13 @@ describe('parameter files', () => {
     const findings = await check(parameters(lines));
     expect(findings.map(finding => finding.status)).toEqual(['ok', 'ok']);
     expect(findings[1]!.what).toMatch(/4 values for \/\*\*; engine and robot must come from launch/);
+  });
+
+  test('standing requests: what is named there is known, and a text may come from elsewhere', async () => {
+    const lines = "standing_requests: [a, b]\na: {text: 'Scene: ', every_frames: 2}\nc: {text: later}";
+    const findings = await check(parameters(lines));
+    expect(findings.map(finding => finding.status)).toEqual(['ok', 'ok']);
+    expect(findings[1]!.what).toMatch(/4 values for .*; engine and robot and b\.text must come from launch/);
   });
 
   test('all faults, not only the first; paths that are not there are a warning', async () => {
