@@ -57,5 +57,5 @@ function command({ settings: s, threads, modes, sweep }: BenchResult): string {
     `--tokens ${s.tokens} --tokens-per-frame ${s.tokens_per_frame} --denoise-steps ${s.denoise_steps}`,
     `--frames ${s.frames} --repeats ${s.repeats} --arrivals ${s.arrivals} --seed ${s.seed}`,
     `--threads ${threads} --sweep ${size} --json result.json --html report.html`,
-  ].join(' ');
+  ].join(' \\\n  ');
 } // prettier-ignore

@@ -3,8 +3,8 @@
 const LIGHT = `
   --paper: #fdfdfc; --ink: #1b2026; --soft: #56606b; --rule: #d9dde1; --grid: #e8ebee; --wash: #f4f5f6;
   --isolated: #b84a00; --parallel: #9c4275; --shared: #007355; --oxygen: #0063a8;
-  --ramp-1: #63a3d6; --ramp-2: #2f80c0; --ramp-3: #0a559a; --ramp-4: #06294d;
-  --vision: #edb13b; --prefill: #6fb6e6; --denoise: #4cbf97; --decode: #dd94bf; --manager: #b3b9c0;
+  --ramp-1: #5596ca; --ramp-2: #2f80c0; --ramp-3: #0a559a; --ramp-4: #06294d;
+  --vision: #c58600; --prefill: #3f95d2; --denoise: #1f9d75; --decode: #c76d9f; --manager: #8f98a1;
   --roof: #8a949e;`;
 const DARK = `
   --paper: #14171b; --ink: #e9ecef; --soft: #a3adb7; --rule: #353b42; --grid: #262b31; --wash: #1b1f24;
@@ -44,8 +44,8 @@ figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-to
 .key span { display: inline-block; margin-right: 14px; white-space: nowrap; }
 .key span::before { content: ""; display: inline-block; width: 11px; height: 11px; margin-right: 6px; border-radius: 2px; background: var(--c); vertical-align: -1px; }
 .scroll { overflow-x: auto; margin-top: 16px; }
-table { border-collapse: collapse; font-size: 14px; line-height: 1.4; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 18px 5px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
+table { border-collapse: collapse; font-size: 13.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
+th, td { padding: 5px 13px 5px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
 th:first-child { text-align: left; font-weight: 400; color: var(--soft); white-space: normal; min-width: 6em; }
 thead th { font-weight: 650; border-bottom-color: var(--rule); vertical-align: bottom; }
 #settings td { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 12em; }

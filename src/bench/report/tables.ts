@@ -65,28 +65,28 @@ export function figuresSection(r: BenchResult): Markup {
         ),
     h('h3', {}, 'Single runs'),
     table(['', 'median'], parts.map(([label, value]) => [label, ms(value)]), 'Single runs'),
-    r.sweep.length === 0 ? null : [h('h3', {}, 'Sweep'), sweepTable(r.sweep)],
+    r.sweep.length === 0 ? null : [h('h3', {}, 'Sweep, times in ms'), sweepTable(r.sweep)],
   ); // prettier-ignore
 }
 
 const sweepTable = (points: readonly SweepPoint[]): Markup =>
   table(
-    ['mode', 'N', 'k', 'S', 'requests', 'frame', '95 %', 'actions/s', 'chunks/s', 'tokens/s', 'rows', 'chunk out', 'last token', 'manager'],
+    ['mode', 'N', 'k', 'S', 'requests', 'frame', '95 %', 'actions/s', 'chunks/s', 'tokens/s', 'rows', 'chunk', 'last token', 'manager'],
     points.map(p => [
       p.mode,
       String(p.tokens),
       p.mode === 'oxygen' ? String(p.tokens_per_frame) : NONE,
       String(p.denoise_steps),
       p.arrivals,
-      ms(p.frame_ms_median),
-      ms(p.frame_ms_p95),
+      digits(p.frame_ms_median),
+      digits(p.frame_ms_p95),
       digits(p.action_hz),
       digits(p.replan_hz),
       digits(p.tokens_per_s),
       digits(p.batch_mean),
-      ms(p.first_action_ms_median),
-      ms(p.request_latency_ms_median),
-      ms(p.manager_ms_median),
+      digits(p.first_action_ms_median),
+      digits(p.request_latency_ms_median),
+      digits(p.manager_ms_median),
     ]),
     'All points of the sweep',
   ); // prettier-ignore
