@@ -112,8 +112,8 @@ export class FrameRuns {
     if (this.#frame && this.#frame.epoch < epoch) {
       this.#cache.dropPrefix();
       this.#frame = null;
-      this.#stale = true;
     }
+    if (this.#begun && this.#begun.epoch < epoch) this.#stale = true;
     if (reset) this.#playsUntilMs = null;
   }
 

@@ -66,6 +66,22 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('fail' as const), kind: fc.constantFrom('prefill' as const, 'denoise' as const, 'seed' as const, 'decode' as const, 'decode' as const), times: fc.constantFrom(1, 2, 12), memory: fc.boolean() }) },
 ); // prettier-ignore
 
+/** Rare, and wrong once: a frame that fails between two instructions, while a text goes on. */
+const lost = fc.oneof(
+  { weight: 30, arbitrary: fc.constant([]) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.nat(100), fc.nat(40), fc.nat(40))
+      .map(([at, failAt, nextAt]): [number, Action][] => [
+        [0, { do: 'request', more: { maxTokens: 9, keepOnInstruction: true, priority: 2 }, inMs: null }],
+        [at, { do: 'epoch', all: false }],
+        [at + failAt, { do: 'fail', kind: 'prefill', times: 1, memory: false }],
+        [at + failAt + nextAt, { do: 'epoch', all: false }],
+      ]),
+  },
+);
+
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
   mode: fc.constantFrom(...MODES, 'oxygen' as const),
   auto: fc.boolean(),
@@ -77,7 +93,9 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   periodMs: fc.constantFrom(0, 33, 150),
   latencyMs: fc.constantFrom(0, 0, 7),
   noMemory: fc.integer({ min: 0, max: 15 }).map(n => n === 15),
-  script: fc.array(fc.tuple(fc.nat(SCRIPT_MS), action), { maxLength: 10 }),
+  script: fc
+    .tuple(fc.array(fc.tuple(fc.nat(SCRIPT_MS), action), { maxLength: 10 }), lost)
+    .map(([script, more]) => [...script, ...more]),
 });
 
 interface Asked extends Pick<LanguageRequest, 'seedIds' | 'maxTokens' | 'temperature' | 'topK' | 'topP'> {
@@ -114,7 +132,7 @@ export function play(s: Schedule, spoil: (bench: Bench) => void = () => undefine
       if (a.do === 'request') {
         // Ids that look like integers: an object keyed by them would sort them.
         const deadlineMs = a.inMs === null ? null : atMs + a.inMs;
-        const r = request(String(20 - i), { ...a.more, deadlineMs });
+        const r = request(String(40 - i), { ...a.more, deadlineMs });
         asked.set(r.id, { ...r, atMs });
         bench.post({ type: 'request', request: r });
       } else if (a.do === 'cancel') {
