@@ -1,7 +1,7 @@
 /** What the modes cost side by side: frame time, tokens, latency, memory. */
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from '../result';
 import { figure, grid, section } from './blocks';
-import type { Markup } from './markup';
+import { h, type Markup } from './markup';
 import { LOOKS } from './modes';
 import { duration, ratio, times, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
@@ -45,6 +45,7 @@ export function ablationSection(r: BenchResult): Markup | null {
     'ablation',
     'What each idea brings',
     ablationLead(r),
+    h('dl', { class: 'modes' }, modes.map(m => [h('dt', { class: LOOKS[m.mode].name }, m.mode), h('dd', {}, LOOKS[m.mode].says)])),
     grid(
       figure(
         'Frame time (shorter is better)',

@@ -43,6 +43,9 @@ figcaption { color: var(--soft); font-size: 13.5px; line-height: 1.45; margin-to
 .key { font-size: 13.5px; margin: 0 0 6px; color: var(--ink); }
 .key span { display: inline-block; margin-right: 14px; white-space: nowrap; }
 .key span::before { content: ""; display: inline-block; width: 11px; height: 11px; margin-right: 6px; border-radius: 2px; background: var(--c); vertical-align: -1px; }
+.modes { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; font-size: 14.5px; margin: 14px 0 0; }
+.modes dt { font-weight: 650; color: var(--c); }
+.modes dd { margin: 0; color: var(--soft); }
 .scroll { overflow-x: auto; margin-top: 16px; }
 table { border-collapse: collapse; font-size: 13.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 13px 5px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
