@@ -92,6 +92,17 @@ export class NodeProcess {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
   }
 
+  /** Waits until the engine process is there; it has hardly begun to load. */
+  async engineStarts(): Promise<void> {
+    await until('the engine process', 20_000, () => {
+      try {
+        return readFileSync(`/proc/${this.enginePid()}/cmdline`, 'utf8').includes('engine/process.js');
+      } catch {
+        return false; // gone already: one of the shell that starts the node
+      }
+    });
+  }
+
   /** Exit code and the time to the end. */
   async end(signal: NodeJS.Signals = 'SIGINT'): Promise<{ code: number | null; ms: number }> {
     const start = Date.now();

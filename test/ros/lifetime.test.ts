@@ -46,7 +46,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', signal => {
 
   test('while the engine is still loading', async () => {
     const node = NodeProcess.start('demo', 'demo.yaml');
-    await sleep(900);
+    await node.engineStarts();
     const { code, ms } = await node.end(signal);
     expect(code).toBe(0);
     expect(ms).toBeLessThan(5000);
