@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { map } from 'rxjs';
 import type { Bench } from './bench';
-import { play, schedules } from './schedule';
+import { play } from './play';
+import { schedules } from './schedule';
 
 it('holds all its promises in 10,000 random schedules', () => {
   const seen = new Map<string, number>();
