@@ -276,7 +276,8 @@ test('an instruction that was latched before the node started is heard', async (
     msg: { data: 'go to the blue block' },
     qos: { durability: 'transient_local', depth: 1 },
   });
-  await sleep(200);
+  peer.subscribe('instruction', 'std_msgs/msg/String', { durability: 'transient_local' });
+  await peer.waitForMessage('instruction', () => true);
   peer.send('unstream', { name: 'latched' });
   await sleep(200);
   const node = NodeProcess.start('demo', 'demo.yaml');
