@@ -24,7 +24,7 @@ const post = (message: FromChild): void => {
 };
 
 async function load(order: LoadOrder): Promise<Replies['load']> {
-  const sessions = await ModelSessions.load(order.engineDir, order.threads);
+  const sessions = await ModelSessions.load(order.engineDir, order.threads, order.spinUs);
   loaded = { order, sessions, frames: new Frames(sessions.manifest.model, order.seed) };
   return { onnxruntime: String(ort.env.versions.node) };
 }
@@ -46,10 +46,10 @@ async function obey(order: Order): Promise<Replies[keyof Replies]> {
     case 'parts':
       return measureParts(sessions, frames, order.block);
     case 'peaks': {
-      const { engineDir, threads } = loadOrder;
+      const { engineDir } = loadOrder;
       return {
-        peaks: await measurePeaks(sessions.manifest, order.tokens, threads),
-        gemmMs: await measurePrefillProducts(engineDir, order.tokens, threads),
+        peaks: await measurePeaks(sessions.manifest, order.tokens, loadOrder),
+        gemmMs: await measurePrefillProducts(engineDir, order.tokens, loadOrder),
       };
     }
   }

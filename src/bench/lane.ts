@@ -1,5 +1,6 @@
 /** One mode's processes: loaded once, idle between the mode's blocks. */
 import { OxygenError } from '../core/errors';
+import type { Pool } from '../engine/session-options';
 import type { BlockResult } from './block';
 import { memoryFigures, PeakWatch, readMappings, type Mapping } from './memory';
 import { BenchProcess } from './process';
@@ -10,10 +11,9 @@ import type { Block } from './workload';
 /** A block without what the lane knows. */
 export type LaneBlock = Omit<Block, 'mode' | 'paced'>;
 
-export interface LaneOptions {
+export interface LaneOptions extends Pool {
   /** As the kernel names it. */
   readonly engineDir: string;
-  readonly threads: number;
   readonly seed: number;
 }
 

@@ -1,14 +1,14 @@
 /** Between the bench and its processes (`child_process.fork`, serialization 'advanced'). One order at a time. */
 import type { ErrorCode } from '../core/errors';
+import type { Pool } from '../engine/session-options';
 import type { BlockResult } from './block';
 import type { PartSamples } from './parts';
 import type { Peaks } from './roofline';
 import type { Block } from './workload';
 
-export interface LoadOrder {
+export interface LoadOrder extends Pool {
   readonly type: 'load';
   readonly engineDir: string;
-  readonly threads: number;
   readonly seed: number;
 }
 

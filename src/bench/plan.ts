@@ -2,6 +2,7 @@
 import { cpus } from 'node:os';
 import { OxygenError } from '../core/errors';
 import type { TokensPerFrame } from '../core/types';
+import type { Pool } from '../engine/session-options';
 import { imageTokens } from '../model/config';
 import type { Manifest } from '../model/manifest';
 import { elements, tensorShapes } from '../model/tensors';
@@ -11,7 +12,7 @@ import type { BenchMode, BenchResult } from './result';
 import { sum } from './statistics';
 import { sweepPoints, type Point, type SweepKind } from './sweep';
 
-export interface BenchSettings {
+export interface BenchSettings extends Pool {
   readonly engineDir: string;
   readonly manifest: Manifest;
   readonly modes: readonly BenchMode[];
@@ -24,7 +25,6 @@ export interface BenchSettings {
   /** Wanted counted frames per mode; rounded up to whole blocks. */
   readonly frames: number;
   readonly repeats: number;
-  readonly threads: number;
   /** As on the command line. */
   readonly arrivals: string;
   readonly seed: number;
@@ -123,6 +123,7 @@ export function describe(
       repeats: s.repeats,
       arrivals: s.arrivals,
       seed: s.seed,
+      spin_us: s.spinUs,
       horizon: model.horizon,
       prefix: prefixLength(s.manifest),
     },

@@ -188,6 +188,8 @@ export interface BenchResult {
     readonly repeats: number;
     readonly arrivals: string;
     readonly seed: number;
+    /** How long threads waited awake for the next operator, in microseconds. */
+    readonly spin_us: number;
     /** Actions per chunk. */
     readonly horizon: number;
     /** Of the default frame, in tokens. */

@@ -3,7 +3,7 @@ import * as ort from 'onnxruntime-node';
 import { encodeModel, type Initializer, type Node, type ValueInfo } from '../builder/onnx';
 import type { Manifest } from '../model/manifest';
 import { layerProducts, type Peaks, type Product } from './roofline';
-import { sessionOptions } from './roofline-session';
+import { sessionOptions, type Pool } from '../engine/session-options';
 
 /** The machine may be shared: rounds of either kind go on for so long, and the fastest counts. */
 const BUDGET_MS = 2500;
@@ -28,23 +28,20 @@ interface Probe {
 }
 
 /**
- * Peaks with `threads` intra-op threads, at the shapes of a prefill of `tokens` positions in the engine's precision.
+ * Peaks of a session's threads, at the shapes of a prefill of `tokens` positions in the engine's precision.
  * Takes about 6 s and 800 MB.
  */
 export async function measurePeaks(
   manifest: Pick<Manifest, 'model' | 'precision'>,
   tokens: number,
-  threads: number,
+  pool: Pool,
   budgetMs = BUDGET_MS,
 ): Promise<Peaks> {
   const shapes = [...layerProducts(manifest.model, tokens).map(cut), SQUARE];
-  const gemm = await best(
-    budgetMs,
-    await Promise.all(shapes.map(s => product(s, manifest.precision, threads))),
-  );
-  const stream = await best(budgetMs, await streams(threads));
+  const gemm = await best(budgetMs, await Promise.all(shapes.map(s => product(s, manifest.precision, pool))));
+  const stream = await best(budgetMs, await streams(pool));
   return {
-    threads,
+    threads: pool.threads,
     gemm_gflops: gemm.rate / 1e9,
     gemm_shape: gemm.label,
     bandwidth_gb_s: stream.rate / 1e9,
@@ -79,7 +76,7 @@ async function best(budgetMs: number, probes: readonly Probe[]): Promise<{ label
 }
 
 /** x [rows, into] · constant [into, out]; only the first row leaves the graph. */
-async function product(p: Product, precision: Manifest['precision'], threads: number): Promise<Probe> {
+async function product(p: Product, precision: Manifest['precision'], pool: Pool): Promise<Probe> {
   const int8 = precision === 'int8';
   const weight = constant('w', int8 ? 'uint8' : 'float', [p.into, p.out], 1);
   const multiply = int8
@@ -93,7 +90,7 @@ async function product(p: Product, precision: Manifest['precision'], threads: nu
       nodes: [multiply, node('Slice', ['y', ...ends.map(e => e.name)], 'out')],
       initializers: [weight, ...ends, { name: 'zero', elem: 'uint8', dims: [], raw: Uint8Array.of(128) }],
     },
-    threads,
+    pool,
   );
   const x = constant('x', int8 ? 'uint8' : 'float', [p.rows, p.into], 2);
   const feed = int8
@@ -108,7 +105,7 @@ async function product(p: Product, precision: Manifest['precision'], threads: nu
 }
 
 /** Passes over STREAM_BYTES that only read. */
-async function streams(threads: number): Promise<Probe[]> {
+async function streams(pool: Pool): Promise<Probe[]> {
   const into = 4096;
   const rows = STREAM_BYTES / 4 / into;
   const matrix = {
@@ -117,7 +114,7 @@ async function streams(threads: number): Promise<Probe[]> {
   const input = { name: 'x', elem: 'float', dims: [rows, into] } as const;
   const vector = constant('v', 'float', [1, into], 1);
   const probe = async (label: string, io: Io, feeds: ort.InferenceSession.FeedsType): Promise<Probe> => {
-    const session = await open(io, threads);
+    const session = await open(io, pool);
     return { label, work: STREAM_BYTES, run: () => session.run(feeds), release: () => session.release() };
   };
   const largest = node('ReduceMax', ['x'], 'out', { keepdims: 0n });
@@ -160,7 +157,7 @@ interface Io {
   readonly initializers: readonly Initializer[];
 }
 
-const open = ({ input, output, nodes, initializers }: Io, threads: number): Promise<ort.InferenceSession> =>
+const open = ({ input, output, nodes, initializers }: Io, pool: Pool): Promise<ort.InferenceSession> =>
   ort.InferenceSession.create(
     encodeModel({
       name: 'peak',
@@ -170,7 +167,7 @@ const open = ({ input, output, nodes, initializers }: Io, threads: number): Prom
       nodes,
       initializers,
     }),
-    sessionOptions(threads),
+    sessionOptions(pool),
   );
 
 const node = (

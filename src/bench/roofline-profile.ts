@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
-import { sessionOptions } from './roofline-session';
+import { sessionOptions, type Pool } from '../engine/session-options';
 
 const RUNS = 5;
 const PRODUCTS = new Set(['MatMul', 'FusedMatMul', 'MatMulInteger', 'Gemm']);
@@ -24,11 +24,11 @@ export type ProfileEvent = z.infer<typeof eventSchema>;
  * Shortest time in ms that one of some prefills of `tokens` positions spends in products; the engine in `dir` is loaded
  * once more for it. Throws ENGINE_INVALID when the language graph has other inputs than a prefill feeds.
  */
-export async function measurePrefillProducts(dir: string, tokens: number, threads: number): Promise<number> {
+export async function measurePrefillProducts(dir: string, tokens: number, pool: Pool): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'oxygen-profile-'));
   try {
     const session = await ort.InferenceSession.create(join(dir, 'language.onnx'), {
-      ...sessionOptions(threads),
+      ...sessionOptions(pool),
       enableProfiling: true,
       profileFilePrefix: join(folder, 'prefill'),
     });

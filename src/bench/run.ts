@@ -32,8 +32,8 @@ const UNSTEADY = 1.25;
 /** Throws RUN_FAILED when a run failed, ENGINE_* when the engine cannot be loaded, USAGE when no request would come. */
 export async function runBench(settings: BenchSettings, reporter: BenchReporter): Promise<BenchResult> {
   const plan = planOf(settings);
-  const { engineDir, threads, seed } = settings;
-  const options: LaneOptions = { engineDir, threads, seed };
+  const { engineDir, threads, spinUs, seed } = settings;
+  const options: LaneOptions = { engineDir, threads, spinUs, seed };
   const lanes: Lane[] = [];
   let apart: BenchProcess | null = null;
   const progress = new Count(reporter, plan.total);

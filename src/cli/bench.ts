@@ -25,6 +25,11 @@ const OPTIONS = {
   frames: { type: 'string', value: 'F', help: 'counted frames per mode, all repeats together (default 20)' },
   repeats: { type: 'string', value: 'R', help: 'repeats, in which the modes take turns (default 3)' },
   threads: { type: 'string', value: 'T', help: 'intra-op threads (default: all cores)' },
+  'spin-us': {
+    type: 'string',
+    value: 'US',
+    help: 'how long threads wait awake for the next operator (default 0, as the node)',
+  },
   arrivals: {
     type: 'string',
     value: 'PATTERN',
@@ -83,6 +88,7 @@ export function benchSettings(o: BenchOptions): BenchSettings {
     frames: integer('frames', o.frames, 20, 1, 100_000),
     repeats: integer('repeats', o.repeats, 3, 1, 1000),
     threads: integer('threads', o.threads, availableParallelism(), 1, MAX_THREADS),
+    spinUs: integer('spin-us', o['spin-us'], 0, 0, 1_000_000),
     arrivals,
     seed: integer('seed', o.seed, 1, 0, 2 ** 31 - 1),
     sweep: choice('sweep', o.sweep, SWEEPS, 'quick'),

@@ -7,6 +7,7 @@ import { imageTokens } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
+import { sessionOptions } from './session-options';
 
 /** KV feeds and the last-layer views rely on behaviour that later versions change. */
 const ORT_VERSION = '1.30.0';
@@ -61,8 +62,8 @@ export class ModelSessions {
   }
 
   /**
-   * Loads by path, so external weights are found from any working directory. `spinUs`: how long the pool's threads wait
-   * awake for the next operator before they sleep; 0 is not at all. Throws ENGINE_* or RUNTIME_VERSION.
+   * Loads by path, so external weights are found from any working directory. `threads` and `spinUs` as in Pool. Throws
+   * ENGINE_* or RUNTIME_VERSION.
    */
   static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
     const version = ort.env.versions.node;
@@ -73,15 +74,7 @@ export class ModelSessions {
       );
     }
     const manifest = readManifest(dir);
-    const options: ort.InferenceSession.SessionOptions = {
-      executionProviders: ['cpu'],
-      intraOpNumThreads: threads,
-      interOpNumThreads: 1,
-      // every prompt length is a new shape
-      enableMemPattern: false,
-      extra: { session: { intra_op: spinning(spinUs) } },
-      logSeverityLevel: 3,
-    };
+    const options = sessionOptions({ threads, spinUs });
     const sessions: ort.InferenceSession[] = [];
     for (const graph of ['vision', 'language', 'expert']) {
       const path = join(dir, `${graph}.onnx`);
@@ -233,10 +226,6 @@ export function runError(graph: string, cause: unknown): OxygenError {
 }
 
 const EMPTY = new Float32Array(0);
-
-/** Waking a thread costs more than a small operator, but a thread that waits awake takes its core from others. */
-const spinning = (us: number): Record<string, string> =>
-  us === 0 ? { allow_spinning: '0' } : { allow_spinning: '1', spin_duration_us: String(us) };
 
 const floats = (tensor: ort.Tensor | undefined): Float32Array => tensor?.data as Float32Array;
 

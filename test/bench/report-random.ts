@@ -44,7 +44,7 @@ export const anyResult: fc.Arbitrary<BenchResult> = fc.record({
   threads: fc.integer({ min: 1, max: 256 }),
   settings: fc.record({
     tokens: fc.constantFrom(5, 20), tokens_per_frame: fc.constantFrom(1, 5, 'auto' as const), denoise_steps: fc.constantFrom(5, 10),
-    frames: fc.nat(), warm_up: fc.nat(), repeats: fc.nat(), arrivals: fc.constantFrom('uniform:1', 'poisson:2', 'none'), seed: fc.nat(),
+    frames: fc.nat(), warm_up: fc.nat(), repeats: fc.nat(), arrivals: fc.constantFrom('uniform:1', 'poisson:2', 'none'), seed: fc.nat(), spin_us: fc.nat(),
     horizon: fc.nat(100), prefix: fc.nat(2000),
   }),
   modes: fc.record(Object.fromEntries(BENCH_MODES.map(m => [m, figures])) as Record<BenchMode, typeof figures>, { requiredKeys: [] }),

@@ -110,6 +110,7 @@ export const sample = (): BenchResult => ({
     repeats: 3,
     arrivals: 'uniform:1',
     seed: 0,
+    spin_us: 0,
     horizon: 10,
     prefix: 560,
   },

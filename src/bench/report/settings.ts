@@ -31,6 +31,7 @@ export function settingsSection(r: BenchResult): Markup {
           `${grouped(s.frames)} per mode in ${grouped(s.repeats)} repeats, after ${grouped(s.warm_up)} each to warm up`,
         ],
         ['seed', String(s.seed)],
+        ['threads wait awake', `${grouped(s.spin_us)} µs`],
       ],
       'Settings',
     ),
@@ -55,7 +56,7 @@ function command({ settings: s, threads, modes, sweep }: BenchResult): string {
     'oxygen bench --engine DIR',
     `--mode ${only !== undefined && others.length === 0 ? only : 'all'}`,
     `--tokens ${s.tokens} --tokens-per-frame ${s.tokens_per_frame} --denoise-steps ${s.denoise_steps}`,
-    `--frames ${s.frames} --repeats ${s.repeats} --arrivals ${s.arrivals} --seed ${s.seed}`,
+    `--frames ${s.frames} --repeats ${s.repeats} --arrivals ${s.arrivals} --seed ${s.seed} --spin-us ${s.spin_us}`,
     `--threads ${threads} --sweep ${size} --json result.json --html report.html`,
   ].join(' \\\n  ');
 } // prettier-ignore
