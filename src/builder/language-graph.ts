@@ -1,7 +1,7 @@
 /**
  * language.onnx: one graph for prefill (B=1, S=0), seed (B=1, T=seed) and ragged decode (B rows, T=1).
  * x [B,T,W], positions [B,T], past K/V per layer [B,S,hd], want [B,R], additive mask [B,M,S+T] over the keys, past ones
- * first (M = 1: the same for all tokens; M = T·heads: a row for each token and head) → new K/V [B,T,hd] per layer,
+ * first (M = 1: the same for all tokens, so it can only hide past keys; M = T·heads: a row for each token and head) → new K/V [B,T,hd] per layer,
  * logits and their top candidates for the wanted positions.
  */
 import type { ModelConfig } from '../model/config';
@@ -41,7 +41,7 @@ export function buildLanguage(
     v: g.input(`past_v_${i}`, 'float', ['B', 'S', headDim]),
   }));
 
-  const { sizes, noPast } = pastSizes(g, x0, (past[0] as { k: Value }).k);
+  const { sizes, allNew } = keySizes(g, x0, (past[0] as { k: Value }).k, mask);
   const rotate = rotary(g, c, maxPositions);
   const wantRows = g.op('Unsqueeze', [want, g.ints(-1)]);
   const pick = (value: Value) => g.op('GatherND', [value, wantRows], { batch_dims: 1n });
@@ -64,7 +64,7 @@ export function buildLanguage(
     const newK = g.output(`new_k_${i}`, k, 'float', ['B', 'T', headDim]);
     const newV = g.output(`new_v_${i}`, v, 'float', ['B', 'T', headDim]);
     const masked = last ? maskWanted : maskAll;
-    const attended = attention(g, c, { q, newK, newV, pastK, pastV, mask: masked, sizes, noPast });
+    const attended = attention(g, c, { q, newK, newV, pastK, pastV, mask: masked, sizes, allNew });
     x = g.op('Add', [
       last ? pick(x) : x,
       project(g, p, attended, `${prefix}self_attn.o_proj`, heads * headDim, width),
@@ -95,14 +95,15 @@ function candidates(g: Graph, p: Products, c: ModelConfig, x: Value, table: Weig
   g.output('log_sum_exp', logSumExp, 'float', ['B', 'R']);
 }
 
-/** int64 [S, T], and whether S is 0. */
-function pastSizes(g: Graph, x: Value, pastK: Value): { sizes: Value; noPast: Value } {
+/** int64 [S, T], and whether S is 0 and the mask one row, which then hides nothing. */
+function keySizes(g: Graph, x: Value, pastK: Value, mask: Value): { sizes: Value; allNew: Value } {
   const second = (value: Value) => g.op('Shape', [value], { start: 1n, end: 2n });
   const past = second(pastK);
-  const none = g.op('Equal', [past, g.ints(0)]);
+  const noPast = g.op('Equal', [past, g.ints(0)]);
+  const oneRow = g.op('Equal', [second(mask), g.ints(1)]);
   return {
     sizes: g.op('Concat', [past, second(x)], { axis: 0n }),
-    noPast: g.op('Squeeze', [none]),
+    allNew: g.op('Squeeze', [g.op('And', [noPast, oneRow])]),
   };
 }
 

@@ -47,8 +47,8 @@ export interface AttentionInputs {
   readonly mask?: (scores: Value) => Value;
   /** int64 [S, N]. */
   readonly sizes: Value;
-  /** bool: S is 0, and then nothing is spent on the past. Without it S never is. */
-  readonly noPast?: Value;
+  /** bool: there is no past and every new token sees all others. Then nothing is spent on past and mask. */
+  readonly allNew?: Value;
 }
 
 /**
@@ -58,8 +58,8 @@ export function attention(g: Graph, c: ModelConfig, a: AttentionInputs): Value {
   const { headDim, heads } = c.language;
   const q = g.op('Reshape', [a.q, g.ints(0, -1, headDim)]);
   const twoParts = () => twoPartAttention(g, c, q, a);
-  const values = a.noPast
-    ? g.either(a.noPast, 'float', ['B', 'rows', headDim], () => freshAttention(g, c, q, a), twoParts)
+  const values = a.allNew
+    ? g.either(a.allNew, 'float', ['B', 'rows', headDim], () => freshAttention(g, c, q, a), twoParts)
     : twoParts();
   return g.op('Reshape', [values, g.ints(0, -1, heads * headDim)]);
 }
@@ -68,7 +68,7 @@ const scoring = (c: ModelConfig) => ({ alpha: 1 / Math.sqrt(c.language.headDim),
 
 function freshAttention(g: Graph, c: ModelConfig, q: Value, a: AttentionInputs): Value {
   const scores = g.contrib('FusedMatMul', [q, a.newK], scoring(c));
-  return g.op('MatMul', [g.op('Softmax', [a.mask?.(scores) ?? scores], { axis: -1n }), a.newV]);
+  return g.op('MatMul', [g.op('Softmax', [scores], { axis: -1n }), a.newV]);
 }
 
 /** Past and new keys are scored apart, so the past is only read and never copied. */

@@ -7,7 +7,7 @@ import { OxygenError } from '../core/errors';
 
 export const MANIFEST_FORMAT = 1;
 /** Raised when the graphs change; an engine of another builder version is refused. */
-export const BUILDER_VERSION = '0.3.1';
+export const BUILDER_VERSION = '0.3.2';
 
 export const PRECISIONS = ['fp32', 'int8'] as const;
 export type Precision = (typeof PRECISIONS)[number];
