@@ -2,7 +2,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import type { MemoryFigures } from './result';
-import { sum } from './statistics';
+import { sum } from '../core/statistics';
 
 /** One mapping of one process. */
 export interface Mapping {

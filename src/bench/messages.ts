@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../core/errors';
 import type { Pool } from '../engine/session-options';
 import type { BlockResult } from './block';
-import type { PartSamples } from './parts';
+import type { RunSamples } from '../engine/measure';
 import type { Peaks } from './roofline';
 import type { Block } from './workload';
 
@@ -23,7 +23,7 @@ export type Order =
 export interface Replies {
   readonly load: { readonly onnxruntime: string };
   readonly block: BlockResult;
-  readonly parts: PartSamples;
+  readonly parts: RunSamples;
   readonly peaks: { readonly peaks: Peaks; readonly gemmMs: number };
 }
 

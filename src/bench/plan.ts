@@ -3,13 +3,13 @@ import { cpus } from 'node:os';
 import { OxygenError } from '../core/errors';
 import type { TokensPerFrame } from '../core/types';
 import type { Pool } from '../engine/session-options';
-import { imageTokens } from '../model/config';
+import { longestPrefix } from '../model/config';
 import type { Manifest } from '../model/manifest';
 import { elements, tensorShapes } from '../model/tensors';
 import { arrivalsAt, parseArrivals } from './arrivals';
 import type { LaneBlock } from './lane';
 import type { BenchMode, BenchResult } from './result';
-import { sum } from './statistics';
+import { sum } from '../core/statistics';
 import { sweepPoints, type Point, type SweepKind } from './sweep';
 
 export interface BenchSettings extends Pool {
@@ -89,10 +89,6 @@ export const pointBlock = (s: BenchSettings, p: Point): LaneBlock => ({
   executeMs: s.executeMs,
 });
 
-/** Positions of a frame's prefix: all cameras and the longest prompt. */
-export const prefixLength = ({ model }: Pick<Manifest, 'model'>): number =>
-  model.cameraSlots.length * imageTokens(model) + model.maxPromptTokens;
-
 /** What the figures are of. */
 export function describe(
   s: BenchSettings,
@@ -125,7 +121,7 @@ export function describe(
       seed: s.seed,
       spin_us: s.spinUs,
       horizon: model.horizon,
-      prefix: prefixLength(s.manifest),
+      prefix: longestPrefix(model),
     },
   };
 }

@@ -1,4 +1,5 @@
 /** How near the model's runs come to what the machine can do: arithmetic and bytes counted from the engine's sizes. */
+import { sum } from '../core/statistics';
 import type { ModelConfig } from '../model/config';
 import type { Manifest } from '../model/manifest';
 import type { Roofline } from './result';
@@ -44,7 +45,6 @@ export interface Product {
 }
 
 const flopOf = ({ rows, into, out }: Product): number => 2 * rows * into * out;
-const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 /** The weights of one language layer, as the graph multiplies with them. */
 function layerWeights({ language: l }: ModelConfig): Record<'q' | 'kv' | 'o' | 'gateUp' | 'down', number[]> {

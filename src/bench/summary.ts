@@ -1,7 +1,7 @@
 /** From what the blocks measured to the figures of a mode. */
 import type { BlockResult, FrameMeasure } from './block';
 import type { ModeFigures, Spread } from './result';
-import { median, quantile, sum } from './statistics';
+import { median, quantile, sum } from '../core/statistics';
 
 /** The figures that blocks alone give: memory and the comparison of texts come from elsewhere. */
 export type Timing = Omit<

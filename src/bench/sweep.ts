@@ -23,6 +23,7 @@ const FULL = {
   arrivals: [
     ...[0.25, 0.5, 1, 2, 4].map(rate => `uniform:${rate}`),
     ...[0.5, 1, 1.5, 2].map(mean => `poisson:${mean}`),
+    'bursty:4/8',
     ...[0.1, 0.3, 0.5, 0.7, 0.9].map(share => `random:5,20@${share}`),
   ],
 };

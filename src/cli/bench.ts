@@ -6,12 +6,13 @@ import { longest, parseArrivals } from '../bench/arrivals';
 import { realFolder } from '../bench/memory';
 import { renderReport } from '../bench/report';
 import { BENCH_MODES, type BenchMode, type BenchResult } from '../bench/result';
-import { prefixLength, type BenchSettings } from '../bench/plan';
+import type { BenchSettings } from '../bench/plan';
 import { runBench as run } from '../bench/run';
 import { SWEEPS } from '../bench/sweep';
 import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
 import type { TokensPerFrame } from '../core/types';
+import { longestPrefix } from '../model/config';
 import { readManifest } from '../model/manifest';
 import { choice, integer, parseOptions, required, type Options } from './args';
 import { Progress } from './progress';
@@ -95,12 +96,12 @@ export function benchSettings(o: BenchOptions): BenchSettings {
   };
   const length = longest(parseArrivals(arrivals), tokens);
   const manifest = readManifest(engineDir);
-  const room = manifest.maxPositions - prefixLength(manifest);
+  const room = manifest.maxPositions - longestPrefix(manifest.model);
   if (length > room) {
     throw new OxygenError(
       'USAGE',
       `requests of ${length} tokens do not fit: this engine has room for ${room} after its prefix of ` +
-        `${prefixLength(manifest)}; lower --tokens`,
+        `${longestPrefix(manifest.model)}; lower --tokens`,
     );
   }
   const { horizon, denoiseSteps } = manifest.model;

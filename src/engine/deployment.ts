@@ -4,6 +4,7 @@ import { KvCache } from '../core/kv-cache';
 import { RunCosts, type CostTable } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
 import type { Frame, Mode, Tunables } from '../core/types';
+import { longestPrefix } from '../model/config';
 import type { StageCosts } from '../model/manifest';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 import { firstOf, OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
@@ -37,7 +38,7 @@ export function deploy(
   monitor: RunMonitor | null = null,
 ): Deployment {
   const { model, maxPositions } = sessions.manifest;
-  const maxPrefixLength = o.cameras * sessions.imageTokens + model.maxPromptTokens;
+  const maxPrefixLength = longestPrefix(model, o.cameras);
   const capacity = KvCache.need(maxPrefixLength, o.maxSeedTokens, o.maxTokens);
   if (capacity > maxPositions) {
     throw new OxygenError(

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
 import type { Candidates, KvView, NewKv } from '../core/ports';
-import { imageTokens } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
@@ -163,11 +162,6 @@ export class ModelSessions {
       this.#modulations.set(steps, tables);
     }
     return tables;
-  }
-
-  /** Image tokens of one camera. */
-  get imageTokens(): number {
-    return imageTokens(this.manifest.model);
   }
 
   /**

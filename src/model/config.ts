@@ -48,6 +48,10 @@ export interface ModelConfig {
 export const imageTokens = (c: ModelConfig): number =>
   (c.vision.imageHeight / c.vision.patch) * (c.vision.imageWidth / c.vision.patch);
 
+/** Positions of the longest root prefix with this many cameras. */
+export const longestPrefix = (c: ModelConfig, cameras = c.cameraSlots.length): number =>
+  cameras * imageTokens(c) + c.maxPromptTokens;
+
 /** Whose file it is: decides resize, normalisation formula and where statistics are looked for. */
 export type Family = 'openpi' | 'lerobot';
 

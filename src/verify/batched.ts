@@ -8,6 +8,7 @@ import type { LanguageRequest, Tunables } from '../core/types';
 import type { ModelSessions } from '../engine/model-sessions';
 import { OnnxExecutor } from '../engine/onnx-executor';
 import { goldenFrame, SPARE_POSITIONS, type Computed } from './cases';
+import { longestPrefix } from '../model/config';
 import type { GoldenFolder } from './golden';
 
 interface GoldenBatch {
@@ -106,7 +107,7 @@ async function generate(
   actions: Computed | null,
 ): Promise<Map<string, number[]>> {
   const { model } = sessions.manifest;
-  const maxPrefixLength = sessions.imageTokens * model.cameraSlots.length + model.maxPromptTokens;
+  const maxPrefixLength = longestPrefix(model);
   const costs = new RunCosts(null);
   const executor = new OnnxExecutor(
     sessions,

@@ -1,4 +1,5 @@
 /** The worst of each kind of number: what a comparison says in a few lines. */
+import { sum } from '../core/statistics';
 import { COMPARED_KINDS, type ComparedKind } from './golden';
 import type { Line } from './verify';
 
@@ -30,5 +31,3 @@ export function qualityByKind(lines: readonly Line[]): Quality[] {
     };
   });
 }
-
-const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

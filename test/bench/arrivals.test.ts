@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { arrivalsAt, backlog, longest, meanRate, parseArrivals, peakRows } from '../../src/bench/arrivals';
-import { sum } from '../../src/bench/statistics';
+import { sum } from '../../src/core/statistics';
 
 const FIRST = 1_000_000;
 const counts = (text: string, frames: number, seed = 0): number[] =>

@@ -1,4 +1,4 @@
-import { median, quantile } from '../../src/bench/statistics';
+import { median, quantile } from '../../src/core/statistics';
 import { summarise, together } from '../../src/bench/summary';
 import { block, frame, request } from './blocks';
 

@@ -1,4 +1,4 @@
-/** The few statistics that a bench needs. */
+/** The few statistics that measurements need. */
 
 /** The value below which the share q of the values lies (nearest rank); between two for the median of an even count. */
 export function quantile(values: readonly number[], q: number): number {
