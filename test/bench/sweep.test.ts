@@ -17,13 +17,13 @@ it('quick: isolated and oxygen over N, oxygen over k', () => {
   expect(sweepPoints('none', BENCH_MODES, 10)).toEqual([]);
 });
 
-it("full: the paper's axes and 14 arrival patterns, no point twice", () => {
+it("full: the paper's axes, its 14 arrival patterns and bursts, no point twice", () => {
   const points = sweepPoints('full', BENCH_MODES, 10);
   expect(values(points, 'oxygen', 'tokens')).toEqual([5, 10, 15, 20, 30]);
   expect(values(points, 'oxygen', 'tokens_per_frame')).toEqual([1, 2, 3, 5, 6, 10, 15, 30]);
   expect(values(points, 'oxygen', 'denoise_steps')).toEqual([5, 10, 15, 20]);
   expect(values(points, 'shared', 'tokens')).toEqual([5, 10, 15, 20, 30]);
-  expect(new Set(points.map(p => p.arrivals)).size).toBe(14);
+  expect(new Set(points.map(p => p.arrivals)).size).toBe(15);
   expect(new Set(points.map(pointName)).size).toBe(points.length);
   expect(points.some(p => p.mode === 'oxygen' && p.tokens === 20 && p.tokens_per_frame === 10)).toBe(true);
 });

@@ -30,8 +30,9 @@ async function main() {
   let open = 0;
   let before = process.cpuUsage();
   const onAsk = () => {
+    // Garbage that waits for the collector would look like growth: how much there is depends on the machine's load.
+    if (next % 20 === 0) global.gc();
     if (next > 0 && next % Math.ceil(frames / windows) === 0) {
-      global.gc();
       const { user, system } = process.cpuUsage(before);
       costs.push({ cpuMs: (user + system) / 1000, rssMb: process.memoryUsage().rss / 2 ** 20 });
       before = process.cpuUsage();
