@@ -48,6 +48,8 @@ test('a request of rclpy arrives at rclnodejs with every field', async () => {
     text: 'Größe: ',
     max_tokens: -1,
     temperature: 0.5,
+    top_k: 40,
+    top_p: 0.25,
     seed: '18446744073709551615n',
     priority: -2147483648,
     deadline: { sec: 3, nanosec: 0 },

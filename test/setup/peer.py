@@ -14,6 +14,8 @@ if sys.argv[1] == 'talk':
     publisher = node.create_publisher(LanguageRequest, 'request', 10)
     request = LanguageRequest(id='a', text='Größe: ', max_tokens=-1, temperature=0.5, seed=2**64 - 1)
     request.priority = -2147483648
+    request.top_k = 40
+    request.top_p = 0.25
     request.deadline.sec = 3
     request.keep_on_instruction = True
     node.create_timer(0.05, lambda: publisher.publish(request))
