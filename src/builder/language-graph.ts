@@ -1,8 +1,8 @@
 /**
  * language.onnx: one graph for prefill (B=1, S=0), seed (B=1, T=seed) and ragged decode (B rows, T=1).
  * x [B,T,W], positions [B,T], past K/V per layer [B,S,hd], want [B,R], additive mask [B,M,S+T] over the keys, past ones
- * first (M = 1: the same for all tokens, so it can only hide past keys; M = T·heads: a row for each token and head) → new K/V [B,T,hd] per layer,
- * logits and their top candidates for the wanted positions.
+ * first → new K/V [B,T,hd] per layer, logits and their top candidates for the wanted positions.
+ * M = 1: the same for all tokens, so it can only hide past keys; M = T·heads: a row for each token and head.
  */
 import type { ModelConfig } from '../model/config';
 import { EMBEDDING_NAMES, LANGUAGE } from '../model/tensors';

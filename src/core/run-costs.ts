@@ -1,7 +1,10 @@
 /** What each kind of run is expected to cost, in ms: from engine.json at first, then what was measured. */
 
+/** A run of a graph, or of all Euler steps. */
+export type ModelRun = 'vision' | 'prefill' | 'denoise' | 'seed' | 'decode';
+
 /** `ask`: from asking for a frame to having it. */
-export type CostKind = 'vision' | 'prefill' | 'denoise' | 'seed' | 'decode' | 'ask';
+export type CostKind = ModelRun | 'ask';
 
 /** Milliseconds of each run as the engine's builder measured them. */
 export interface CostTable {

@@ -3,12 +3,12 @@ import { firstValueFrom, type Observable } from 'rxjs';
 import { KvCache } from '../core/kv-cache';
 import { median } from '../core/statistics';
 import type { Candidates } from '../core/ports';
-import { RunCosts } from '../core/run-costs';
+import { RunCosts, type ModelRun } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { StageCosts } from '../model/manifest';
 import { dummyFrame } from './deployment';
 import { ModelSessions } from './model-sessions';
-import { OnnxExecutor, type ExecutorRun } from './onnx-executor';
+import { OnnxExecutor } from './onnx-executor';
 
 /** Times in ms by name: the kinds of runs, and `decode 4` for one step of four rows. */
 export type RunSamples = Readonly<Record<string, readonly number[]>>;
@@ -35,7 +35,7 @@ export async function sampleRuns(sessions: ModelSessions, s: RunSizes): Promise<
   let batch = 0;
   const monitor = {
     begin: () => undefined,
-    end: (kind: ExecutorRun, ms: number) =>
+    end: (kind: ModelRun, ms: number) =>
       (samples[kind === 'decode' ? `decode ${batch}` : kind] ??= []).push(ms),
   };
   const executor = new OnnxExecutor(sessions, { ...s, seed: 0n }, new RunCosts(null), monitor);

@@ -3,7 +3,7 @@ import { defer, from, type Observable } from 'rxjs';
 import { OxygenError } from '../core/errors';
 import { frameNoise } from '../core/noise';
 import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core/ports';
-import type { CostKind, RunCosts } from '../core/run-costs';
+import type { ModelRun, RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 
@@ -14,13 +14,10 @@ export interface ExecutorOptions {
   readonly seed: bigint;
 }
 
-/** A run of a graph, or of all Euler steps. */
-export type ExecutorRun = Exclude<CostKind, 'ask'>;
-
 /** Told of every run before and after; the engine process reports it to the node's watchdog. */
 export interface RunMonitor {
-  begin(run: ExecutorRun, expectedMs: number): void;
-  end(run: ExecutorRun, ms: number): void;
+  begin(run: ModelRun, expectedMs: number): void;
+  end(run: ModelRun, ms: number): void;
 }
 
 export class OnnxExecutor implements Executor {
@@ -77,11 +74,11 @@ export class OnnxExecutor implements Executor {
     return { kv, length, next: firstOf(next) };
   }
 
-  #watched<T>(kind: ExecutorRun, run: () => Promise<T>, batch = 1): Observable<T> {
+  #watched<T>(kind: ModelRun, run: () => Promise<T>, batch = 1): Observable<T> {
     return defer(() => from(this.#watch(kind, run, batch)));
   }
 
-  async #watch<T>(kind: ExecutorRun, run: () => Promise<T>, batch = 1): Promise<T> {
+  async #watch<T>(kind: ModelRun, run: () => Promise<T>, batch = 1): Promise<T> {
     this.#monitor?.begin(kind, this.#costs.expected(kind, batch));
     const start = performance.now();
     try {

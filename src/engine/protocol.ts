@@ -12,6 +12,7 @@ import type {
   TokensPerFrame,
 } from '../core/types';
 import type { ErrorCode } from '../core/errors';
+import type { ModelRun } from '../core/run-costs';
 import type { LongPrompt } from '../model/prompt-ids';
 import type { RobotTransforms } from '../core/robot';
 import type { ResizeProfile } from '../model/manifest';
@@ -80,8 +81,7 @@ export type ToEngine =
   | { readonly type: 'tunables'; readonly tunables: EngineTunables }
   | { readonly type: 'stop' };
 
-export const RUN_KINDS = ['load', 'vision', 'prefill', 'denoise', 'seed', 'decode'] as const;
-export type RunKind = (typeof RUN_KINDS)[number];
+export type RunKind = 'load' | ModelRun;
 
 export interface EngineInfo {
   readonly name: string;

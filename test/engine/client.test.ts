@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { filter, firstValueFrom, take, timeout, toArray } from 'rxjs';
 import type * as ClientModule from '../../src/engine/client';
-import type { EngineOptions, FromEngine, StandingInput } from '../../src/engine/protocol';
+import type { EngineOptions, FromEngine } from '../../src/engine/protocol';
 import { engineDir, ROOT } from '../support/engines';
+import { standingInput } from '../support/standing';
 
 // The compiled client: it starts the compiled process beside it.
 // eslint-disable-next-line @typescript-eslint/no-require-imports
@@ -123,19 +124,7 @@ it.each<[string, NodeJS.Signals, RegExp]>([
 
 it('standing requests: told while the process loads, known to the next process, and each that spoke has one end', async () => {
   robot = new Robot();
-  const scene: StandingInput = {
-    name: 'scene',
-    text: 'Scene: ',
-    every: { kind: 'ended' },
-    maxTokens: 8,
-    temperature: 0,
-    topK: 0,
-    topP: 1,
-    samplingSeed: 0,
-    priority: 0,
-    deadlineInMs: null,
-    keepOnInstruction: true,
-  };
+  const scene = standingInput('scene', { keepOnInstruction: true });
   const standing = [scene, { ...scene, name: 'endless', text: 'x'.repeat(500) }];
   const started = robot.client.start();
   const drop = robot.next('drop');

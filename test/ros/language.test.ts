@@ -1,6 +1,6 @@
-import type { StandingInput } from '../../src/engine/protocol';
 import { LanguageDesk } from '../../src/ros/language';
 import type { LanguageRequestMessage } from '../../src/ros/messages';
+import { standingInput } from '../support/standing';
 
 const request = (over: Partial<LanguageRequestMessage> = {}): LanguageRequestMessage => ({
   id: 'a',
@@ -87,19 +87,7 @@ test('the caption shows every open request, then the last finished one', () => {
 });
 
 describe('standing requests', () => {
-  const narration: StandingInput = {
-    name: 'narration',
-    text: 'Scene: ',
-    every: { kind: 'ended' },
-    maxTokens: 8,
-    temperature: 0,
-    topK: 0,
-    topP: 1,
-    samplingSeed: 0,
-    priority: 0,
-    deadlineInMs: null,
-    keepOnInstruction: false,
-  };
+  const narration = standingInput('narration');
 
   test('one opens with its first token, is in the caption, and gives its text at the end', () => {
     const desk = new LanguageDesk(64);
