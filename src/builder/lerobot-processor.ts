@@ -2,7 +2,7 @@
  * Statistics of a lerobot checkpoint: policy_preprocessor.json lists the steps of its input pipeline, and the step
  * normalizer_processor names a safetensors file with `observation.state.q01`, `action.q99` and so on.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
@@ -17,6 +17,7 @@ import {
   type NormModes,
   type NormStats,
 } from '../policies/norm-stats';
+import { readSmallFile } from '../model/small-file';
 import { elements } from '../model/tensors';
 import { SafetensorsFile } from './safetensors';
 
@@ -191,9 +192,7 @@ function featureOf(file: SafetensorsFile, key: string, mode: NormMode): FeatureS
 function readJson<T>(path: string, schema: z.ZodType<T>): T {
   let json: unknown;
   try {
-    const { size } = statSync(path);
-    if (size > MAX_JSON_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_JSON_BYTES} are read`);
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    json = JSON.parse(readSmallFile(path, MAX_JSON_BYTES).toString('utf8'));
   } catch (error) {
     throw invalid(path, `cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
   }

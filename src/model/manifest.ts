@@ -1,9 +1,10 @@
 /** engine.json: what an engine folder holds, as written by the builder and checked at load. */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
+import { readSmallFile } from './small-file';
 
 export const MANIFEST_FORMAT = 1;
 /** Raised when the graphs change; an engine of another builder version is refused. */
@@ -113,24 +114,29 @@ const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 export type StageCosts = z.infer<typeof costs>;
 
+/** Real ones have some kilobytes. */
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+
 /** Files up to this size are hashed at every load; larger ones by `oxygen doctor`. */
 const HASHED_AT_LOAD_BYTES = 64 * 1024 * 1024;
 
 /** Reads engine.json and checks that every file is there, of the right size and (small ones) unaltered. */
 export function readManifest(dir: string): Manifest {
   const path = join(dir, 'engine.json');
+  const invalid = (why: string) =>
+    new OxygenError('ENGINE_INVALID', `${dir}: ${why}; build the engine again`);
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readSmallFile(path, MAX_MANIFEST_BYTES).toString('utf8');
   } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === undefined) throw invalid(`engine.json: ${message}`);
     throw new OxygenError(
       'ENGINE_NOT_FOUND',
       `no engine at ${dir}: ${path} cannot be read; run \`oxygen build\``,
       { cause },
     );
   }
-  const invalid = (why: string) =>
-    new OxygenError('ENGINE_INVALID', `${dir}: ${why}; build the engine again`);
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -143,6 +149,8 @@ export function readManifest(dir: string): Manifest {
   }
   const parsed = manifestSchema.safeParse(json);
   if (!parsed.success) throw invalid(`engine.json: ${z.prettifyError(parsed.error)}`);
+  const unlisted = loadedFiles(dir, parsed.data).find(file => !Object.hasOwn(parsed.data.files, file));
+  if (unlisted !== undefined) throw invalid(`engine.json does not list ${unlisted}`);
   for (const [file, { bytes, sha256 }] of Object.entries(parsed.data.files)) {
     const actual = statSync(join(dir, file), { throwIfNoEntry: false })?.size;
     if (actual === undefined) throw invalid(`${file} is missing`);
@@ -152,6 +160,13 @@ export function readManifest(dir: string): Manifest {
   }
   return parsed.data;
 }
+
+/** What is read of the folder when the engine loads, external weights of the graphs apart. */
+const loadedFiles = (dir: string, { hostTensors }: Manifest): readonly string[] => [
+  ...['vision.onnx', 'language.onnx', 'expert.onnx'],
+  ...Object.values(hostTensors).map(({ file }) => file),
+  ...['tokenizer.json', 'norm_stats.json'].filter(file => existsSync(join(dir, file))),
+];
 
 export function hashFile(path: string): string {
   const hash = createHash('sha256');

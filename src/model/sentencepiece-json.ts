@@ -1,6 +1,6 @@
 /** A sentencepiece `.model` of Gemma's kind as the `tokenizer.json` that the engine reads; same ids for every text. */
-import { readFileSync } from 'node:fs';
-import { tokenizerInvalid } from './tokenizer';
+import { readSmallFile } from './small-file';
+import { MAX_TOKENIZER_BYTES, tokenizerInvalid } from './tokenizer';
 import { MODEL_TYPES, PIECE_TYPES, readSentencePieceModel, type SentencePiece } from './sentencepiece';
 
 /** The longest piece that may be merged; keeps the search for its parts short. Trainers stop at 16 by default. */
@@ -14,7 +14,7 @@ const SPACE_MARK = '\u2581';
  */
 export function tokenizerJson(path: string): string {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readSmallFile(path, MAX_TOKENIZER_BYTES);
     return path.endsWith('.model')
       ? JSON.stringify(sentencePieceToTokenizerJson(bytes))
       : bytes.toString('utf8');

@@ -1,7 +1,7 @@
 /** Gemma-style tokenizers (`tokenizer.json`): text → ids, and ids → text one token at a time. */
-import { readFileSync } from 'node:fs';
 import { Tokenizer as BpeTokenizer } from '@huggingface/tokenizers';
 import { OxygenError } from '../core/errors';
+import { readSmallFile } from './small-file';
 import { BytePairEncoder } from './tokenizer-bpe';
 import { parseTokenizerFile, type TokenizerFile } from './tokenizer-file';
 
@@ -118,10 +118,15 @@ class GemmaTokenizer implements Tokenizer {
   }
 }
 
+/** Gemma's has 34 MB. */
+export const MAX_TOKENIZER_BYTES = 128 * 1024 * 1024;
+
 /** @throws TOKENIZER_INVALID when the file is missing, damaged, or not a byte-fallback BPE as Gemma has it. */
 export function loadTokenizer(path: string): Tokenizer {
   try {
-    return new GemmaTokenizer(parseTokenizerFile(JSON.parse(readFileSync(path, 'utf8'))));
+    return new GemmaTokenizer(
+      parseTokenizerFile(JSON.parse(readSmallFile(path, MAX_TOKENIZER_BYTES).toString('utf8'))),
+    );
   } catch (error) {
     throw tokenizerInvalid(path, error);
   }

@@ -2,9 +2,9 @@
  * Normalisation statistics. The file format is openpi's norm_stats.json: `{norm_stats: {state: {mean, std, q01, q99},
  * actions: {...}}}`; lerobot's names of the two sections (`observation.state`, `action`) are read as well.
  */
-import { readFileSync, statSync } from 'node:fs';
 import { OxygenError } from '../core/errors';
 import type { NormMode } from '../model/manifest';
+import { readSmallFile } from '../model/small-file';
 
 export const STAT_NAMES = ['mean', 'std', 'q01', 'q99'] as const;
 export type StatName = (typeof STAT_NAMES)[number];
@@ -48,9 +48,7 @@ export const statsWidth = (stats: FeatureStats): number =>
 export function loadNormStats(path: string, modes: NormModes = QUANTILE): NormStats {
   let text: string;
   try {
-    const { size } = statSync(path);
-    if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_BYTES} are read`);
-    text = readFileSync(path, 'utf8');
+    text = readSmallFile(path, MAX_BYTES).toString('utf8');
   } catch (error) {
     throw unreadable(path, error);
   }
