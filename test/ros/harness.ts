@@ -111,13 +111,26 @@ export class NodeProcess {
   }
 }
 
-/** The command of the installed launch file, as `ros2 launch` would run it. */
-export function launchCommand(args: Readonly<Record<string, string>>): string[] {
+export interface Launched {
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly default: string;
+    readonly description: string;
+  }[];
+  readonly processes: readonly { readonly argv: string[]; readonly respawnDelay: number | null }[];
+}
+
+/** What `ros2 launch` would do with the installed launch file. */
+export function resolveLaunch(args: Readonly<Record<string, string>>): Launched {
   const file = join(ROOT, 'install/oxygen_vla/share/oxygen_vla/launch/oxygen.launch.xml');
   const given = Object.entries(args).map(([name, value]) => `${name}:=${value}`);
   const script = join(__dirname, 'peers/launch_command.py');
-  return JSON.parse(execFileSync('python3', [script, file, ...given], { encoding: 'utf8' })) as string[];
+  return JSON.parse(execFileSync('python3', [script, file, ...given], { encoding: 'utf8' })) as Launched;
 }
+
+/** The command of the node in it. */
+export const launchCommand = (args: Readonly<Record<string, string>>): string[] =>
+  resolveLaunch(args).processes[0]!.argv;
 
 export interface PeerEvent {
   readonly event: string;
