@@ -1,27 +1,27 @@
 /**
  * The composition root of the ROS node: the only file that puts ros/, ingest/ and the engine client together.
- * Order of the end: timers, last safe command, engine, preprocessing, ROS.
+ * Order of the end: last safe command, engine, preprocessing, ROS.
  */
 import { describeError, toOxygenError } from './core/errors';
 import { robotTransforms } from './core/robot';
 import { createEngineClient } from './engine/client';
-import type { EngineClient } from './engine/client';
 import { Preprocessor } from './ingest/preprocessor';
-import { declareParameters } from './ros/declare-parameters';
-import { DropLog } from './ros/drops';
-import type { Logger } from './ros/drops';
 import { readManifest } from './model/manifest';
 import { checkStatistics } from './policies/raw-units';
+import { DropLog } from './ros/drops';
+import type { Logger } from './ros/drops';
 import { createGuardedNode } from './ros/guard';
+import { LoopWatch } from './ros/loop-delay';
+import { ManagedNode } from './ros/managed-node';
 import { OxygenNode } from './ros/node';
-import { nodeParameters } from './ros/params';
+import { NodeParameters } from './ros/node-parameters';
+import { checkActionType, engineOptions, engineTunables } from './ros/params';
 import { loadRcl } from './ros/rcl';
 import type { Rcl, RclNode } from './ros/rcl';
 import { checkRobot, readRobotFile } from './ros/robot-file';
+import { StatusBoard } from './ros/status';
 
 const NODE_NAME = 'oxygen';
-/** The whole end must take less than 5 s, or launch kills the process. */
-const ENGINE_STOP_MS = 3500;
 
 const nowMs = (): number => performance.now();
 
@@ -31,6 +31,13 @@ export async function runNode(argv: string[]): Promise<never> {
   // Not by running dry: Node would take its signal handlers away first, and a second signal in that moment
   // would kill the process.
   process.exit(code);
+}
+
+/** What the guard of the callbacks talks to, as soon as it is there. */
+interface Guarded {
+  drops: DropLog | null;
+  parameters: NodeParameters | null;
+  managed: ManagedNode | null;
 }
 
 /** Everything but the exit. Returns the exit code. */
@@ -45,9 +52,12 @@ async function run(argv: string[]): Promise<number> {
     console.error(describeError(toOxygenError(error, 'CONFIG_INVALID')));
     return 1;
   }
-  const guard: { drops: DropLog | null } = { drops: null };
-  const caught = (error: unknown, where: string): void =>
-    guard.drops?.drop('INTERNAL', `${where}: ${error instanceof Error ? error.stack : String(error)}`, where);
+  const guarded: Guarded = { drops: null, parameters: null, managed: null };
+  const caught = (error: unknown, where: string): void => {
+    const what = error instanceof Error ? error.stack : String(error);
+    guarded.drops?.drop('INTERNAL', `${where}: ${what}`, where);
+    guarded.managed?.callbackFailed();
+  };
   process.on('unhandledRejection', error => caught(error, 'promise'));
   process.on('uncaughtException', error => {
     caught(error, 'main thread');
@@ -55,11 +65,14 @@ async function run(argv: string[]): Promise<number> {
   });
 
   try {
-    const node = createGuardedNode(rcl, NODE_NAME, caught);
+    const node = createGuardedNode(rcl, NODE_NAME, {
+      error: caught,
+      refusal: parameters => guarded.parameters?.refusal(parameters) ?? null,
+    });
     const log = node.getLogger();
-    guard.drops = new DropLog(log, nowMs);
+    guarded.drops = new DropLog(log, nowMs);
     try {
-      return await serve(rcl, node, log, guard.drops, stop);
+      return await serve(rcl, node, log, guarded, guarded.drops, stop);
     } catch (error) {
       log.error(describeError(error));
       return 1;
@@ -69,53 +82,56 @@ async function run(argv: string[]): Promise<number> {
   }
 }
 
-/** From parameters to the end. @throws OxygenError when the node cannot do its work. */
+/** From parameters to the end. @throws OxygenError when a parameter is wrong. */
 async function serve(
   rcl: Rcl,
   node: RclNode,
   log: Logger,
+  guarded: Guarded,
   drops: DropLog,
   stop: StopSignal,
 ): Promise<number> {
-  const parameters = nodeParameters(declareParameters(rcl, node, log));
-  const robot = readRobotFile(parameters.robot);
-  const { model, ...manifest } = readManifest(parameters.engine);
-  for (const note of checkRobot(robot, { ...manifest, ...model, name: manifest.name }, parameters.robot)) {
-    log.info(`${parameters.robot}: ${note}`);
-  }
-  const raw = checkStatistics(parameters.engine, manifest.normalization, parameters.rawUnits);
-  if (raw !== null) log.warn(raw);
-  const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
-  const { trainHz, executeSteps } = robot.rates;
-  // One tick less: on its way to the action topic a chunk may just miss one.
-  const executeMs = 1000 * ((executeSteps ?? model.horizon) / trainHz - 1 / parameters.actionRateHz);
-  const options = { ...parameters.engineOptions, cameras, executeMs, robot: robotTransforms(robot) };
-  const engine = createEngineClient(options, line => log.info(line));
+  const parameters = new NodeParameters(rcl, node, log);
+  guarded.parameters = parameters;
   const preprocessing = new Preprocessor();
-  const oxygen = new OxygenNode({ rcl, node, robot, parameters, engine, preprocessing, drops, log, nowMs });
-  try {
-    oxygen.configure();
-    const started = engine.start();
-    oxygen.activate();
-    node.spin();
-    await Promise.race([started, stop.wanted]);
-    return await stop.wanted;
-  } finally {
-    oxygen.deactivate();
-    await stopEngine(engine, log);
-    await preprocessing.close();
-    oxygen.cleanup();
-  }
+  const board = new StatusBoard(nowMs());
+  const loop = new LoopWatch(1);
+  const shared = { rcl, node, preprocessing, drops, board, loop, log, nowMs };
+  const managed = new ManagedNode({
+    ...shared,
+    parameters,
+    prepare: onNews => new OxygenNode({ ...shared, ...prepare(parameters, log), onNews }),
+  });
+  guarded.managed = managed;
+  node.spin();
+  if (parameters.values.get('autostart') === true) void managed.start();
+  const code = await stop.wanted;
+  await managed.end();
+  await preprocessing.close();
+  return code;
 }
 
-async function stopEngine(engine: EngineClient, log: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>(resolve => {
-    timer = setTimeout(() => resolve('late'), ENGINE_STOP_MS);
-  });
-  const how = await Promise.race([engine.stop().catch((error: unknown) => describeError(error)), late]);
-  clearTimeout(timer);
-  if (how !== undefined) log.warn(`the engine did not stop as asked: ${how}`);
+/** Robot, engine, and what both say of the parameters. @throws OxygenError with what is wrong and where. */
+function prepare(
+  parameters: NodeParameters,
+  log: Logger,
+): Pick<ConstructorParameters<typeof OxygenNode>[0], 'robot' | 'horizon' | 'values' | 'engine'> {
+  const path = (name: string): string => parameters.values.get(name) as string;
+  const robot = readRobotFile(path('robot'));
+  const { model, ...manifest } = readManifest(path('engine'));
+  for (const note of checkRobot(robot, { ...manifest, ...model, name: manifest.name }, path('robot'))) {
+    log.info(`${path('robot')}: ${note}`);
+  }
+  parameters.robot(robot);
+  const { values } = parameters;
+  checkActionType(values, robot);
+  const raw = checkStatistics(path('engine'), manifest.normalization, values.get('raw_units') === true);
+  if (raw !== null) log.warn(raw);
+  const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
+  const tunables = engineTunables(values, '', robot, model.horizon);
+  const options = { ...engineOptions(values), cameras, tunables, robot: robotTransforms(robot) };
+  const engine = createEngineClient(options, line => log.info(line));
+  return { robot, horizon: model.horizon, values, engine };
 }
 
 interface StopSignal {

@@ -81,8 +81,7 @@ function deploymentOptions({ manifest }: ModelSessions, b: Block) {
     maxTokens: longest(b.arrivals, b.tokens),
     maxSeedTokens: 0,
     mode: b.mode,
-    tunables: { tokensPerFrame: b.tokensPerFrame, replanRateHz: 0, standing: [] },
-    executeMs: b.executeMs,
+    tunables: { tokensPerFrame: b.tokensPerFrame, replanRateHz: 0, executeMs: b.executeMs, standing: [] },
     ageingMs: 0,
     stopIds: [],
   };

@@ -14,6 +14,9 @@ export const ERROR_CODES = {
   MODEL_UNSUPPORTED: 'the model has a shape that this engine cannot run',
   NORM_STATS_INVALID: 'normalisation statistics are missing or do not fit',
   BUILD_FAILED: 'the engine could not be written',
+  // the managed node
+  NOT_ACTIVE: 'the node is not active',
+  OTHER_PUBLISHER: 'another node commands the same robot or has the same name',
   // engine
   ENGINE_NOT_FOUND: 'no engine at that path',
   ENGINE_INVALID: 'the engine folder is incomplete, altered or of another version',
@@ -48,6 +51,8 @@ export const ERROR_CODES = {
   ACTION_LIMITED: 'a command was outside the limits of the robot file and was clamped',
   CHUNK_STALE: 'an action chunk came too late and was not played',
   CHUNK_SUPERSEDED: 'an action chunk of the instruction before was not played',
+  CHUNK_DISABLED: 'an action chunk was not played: the node is disabled, in fault or has no measured pose',
+  DELTA_LATE: 'deltas of an action chunk were not sent: a stall made them too late',
   // verification
   GOLDEN_NOT_FOUND: 'no golden numbers at that path',
   INTERNAL: 'a bug in OxyGen; please report it',

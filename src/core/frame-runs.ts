@@ -20,7 +20,7 @@ export class FrameRuns {
   readonly #executor: Executor;
   readonly #cache: KvCache;
   readonly #clock: Clock;
-  readonly #executeMs: number;
+  readonly #executeMs: () => number;
   readonly #language: LanguageRuns;
   readonly #announce: (event: SchedulerEvent) => void;
   #owed: Frame | null = null;
@@ -37,7 +37,7 @@ export class FrameRuns {
     executor: Executor,
     cache: KvCache,
     clock: Clock,
-    executeMs: number,
+    executeMs: () => number,
     language: LanguageRuns,
     announce: (event: SchedulerEvent) => void,
   ) {
@@ -96,7 +96,7 @@ export class FrameRuns {
           throw new OxygenError('NON_FINITE', `actions of frame ${frame.id} are not finite`);
         const nowMs = this.#clock.now();
         const observedMs = frame.observedMs ?? this.#lastPrefillMs ?? nowMs;
-        this.#playsUntilMs = playsUntilMs(this.#playsUntilMs, observedMs, nowMs, this.#executeMs);
+        this.#playsUntilMs = playsUntilMs(this.#playsUntilMs, observedMs, nowMs, this.#executeMs());
         this.#announce({ type: 'chunk', frame, actions });
       },
       error => {

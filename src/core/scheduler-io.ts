@@ -60,8 +60,6 @@ export interface SchedulerOptions {
   /** Longest root prefix of this deployment; with it a request that can never fit is known at once. */
   readonly maxPrefixLength: number;
   readonly stopIds: readonly number[];
-  /** Time that the executed part of a chunk plays, for `auto`. */
-  readonly executeMs: number;
   /** Waiting time worth one step of priority; 0: none. */
   readonly ageingMs: number;
 }

@@ -67,8 +67,9 @@ export class Scheduler {
     const announce = (event: SchedulerEvent) => this.#events$.next(event);
     this.#requests = new Requests(cache, options, clock, announce);
     this.#language = new LanguageRuns(executor, cache, this.#requests);
-    this.#frames = new FrameRuns(executor, cache, clock, options.executeMs, this.#language, announce);
     this.#tunables = options.tunables;
+    const executeMs = () => this.#tunables.executeMs;
+    this.#frames = new FrameRuns(executor, cache, clock, executeMs, this.#language, announce);
     this.events$ = this.#events$.asObservable();
     const wake$ = this.#wakeAt$.pipe(
       switchMap(at => (at === null ? EMPTY : timer(Math.max(0, Math.ceil(at - clock.now())), timers))),

@@ -4,6 +4,16 @@
 export const ACTION_KINDS = ['position', 'velocity', 'delta', 'binary'] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
+/** What becomes of the steps that two chunks have in common; lerobot's names, and ACT's temporal ensemble. */
+export const AGGREGATIONS = [
+  'latest_only',
+  'weighted_average',
+  'average',
+  'conservative',
+  'temporal_ensemble',
+] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
 /** One synchronised observation, preprocessed: what crosses from the ROS process to the engine process. */
 export interface Observation {
   /** Stamp of the newest part (camera or state). */
@@ -87,6 +97,8 @@ export interface Tunables {
   readonly tokensPerFrame: TokensPerFrame;
   /** Cap of the replan rate; 0 is no cap. */
   readonly replanRateHz: number;
+  /** Time that the executed part of a chunk plays, for `auto`. */
+  readonly executeMs: number;
   readonly standing: readonly StandingRequest[];
 }
 

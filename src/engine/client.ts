@@ -25,6 +25,10 @@ export interface EngineClient {
   /** Every request that was sent or has spoken gets exactly one `done`, also when the process dies. */
   readonly events$: Observable<EngineEvent>;
   readonly restarts: number;
+  /** Why the process ended last; empty while it never did. */
+  readonly lastError: string;
+  /** It failed too often: no further start is tried. */
+  readonly givenUp: boolean;
   readonly pid: number | undefined;
   /** Resolves when the engine is ready; rejects with an OxygenError when it cannot be loaded. */
   start(): Promise<EngineInfo>;
@@ -64,6 +68,8 @@ class ForkedEngine implements EngineClient {
   #failures = 0;
   #goodChunks = 0;
   #restarts = 0;
+  #lastError = '';
+  #givenUp = false;
   #stopping = false;
   #retry: NodeJS.Timeout | null = null;
   #killReason: string | null = null;
@@ -77,6 +83,14 @@ class ForkedEngine implements EngineClient {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  get lastError(): string {
+    return this.#lastError;
+  }
+
+  get givenUp(): boolean {
+    return this.#givenUp;
   }
 
   get pid(): number | undefined {
@@ -183,6 +197,8 @@ class ForkedEngine implements EngineClient {
     if (this.#stopping) return;
     this.#failures++;
     const willRestart = this.#failures < MAX_FAILURES;
+    this.#lastError = reason;
+    this.#givenUp = !willRestart;
     this.#events$.next({ type: 'down', reason, willRestart });
     if (!willRestart) {
       this.#log(`ENGINE_DOWN: ${reason}; ${this.#failures} failures in a row, giving up`);

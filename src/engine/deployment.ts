@@ -18,8 +18,6 @@ export interface DeploymentOptions extends ExecutorOptions {
   readonly maxSeedTokens: number;
   readonly mode: Mode;
   readonly tunables: Tunables;
-  /** Time that the executed part of a chunk plays, for `auto`. */
-  readonly executeMs: number;
   /** Waiting time worth one step of priority; 0: none. */
   readonly ageingMs: number;
   /** Empty: texts end by length only. */

@@ -8,6 +8,7 @@ import { languageRequest, standingRequests } from './language-io';
 import { ModelSessions } from './model-sessions';
 import { readNoise } from './noise-file';
 import { PolicyIo } from './policy-io';
+import { chooseProvider, type ProviderChoice } from './providers';
 import type {
   EngineInfo,
   EngineOptions,
@@ -28,6 +29,7 @@ interface Running extends Deployment {
   readonly io: PolicyIo;
   readonly options: EngineOptions;
   readonly noise: Float32Array | null;
+  readonly choice: ProviderChoice;
 }
 
 export class EngineHost {
@@ -102,7 +104,9 @@ export class EngineHost {
       begin: (run: RunKind, expectedMs: number) => this.#send({ type: 'begin', run, expectedMs }),
       end: (run: RunKind, ms: number) => this.#onRunEnd(run, ms),
     };
-    const sessions = await ModelSessions.load(options.engineDir, options.threads);
+    const { engineDir, threads, providers } = options;
+    const choice = await chooseProvider(providers, one => ModelSessions.attempt(engineDir, one));
+    const sessions = await ModelSessions.load(engineDir, threads, 0, choice.provider);
     try {
       const io = new PolicyIo(
         options.engineDir,
@@ -126,7 +130,7 @@ export class EngineHost {
       const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions.manifest.model);
       await warmUp(sessions, options.cameras.length, options.maxRequests);
       this.#send({ type: 'end', run: 'load', ms: performance.now() - start });
-      return { ...deployment, sessions, io, options, noise };
+      return { ...deployment, sessions, io, options, noise, choice };
     } catch (error) {
       await sessions.release();
       throw error;
@@ -222,12 +226,13 @@ export class EngineHost {
     this.#send({ type: 'drop', code, message });
   }
 
-  #info({ sessions, cache, options }: Running): EngineInfo {
+  #info({ sessions, cache, options, choice }: Running): EngineInfo {
     const { model, ...m } = sessions.manifest;
     return {
       name: m.name,
       precision: m.precision,
-      provider: 'cpu',
+      provider: choice.provider,
+      providerNotes: choice.notes,
       imageHeight: model.vision.imageHeight,
       imageWidth: model.vision.imageWidth,
       resize: m.resize,

@@ -6,6 +6,7 @@ import type { Candidates, KvView, NewKv } from '../core/ports';
 import { readManifest, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
+import type { Provider } from './providers';
 import { sessionOptions } from './session-options';
 
 /** KV feeds and the last-layer views rely on behaviour that later versions change. */
@@ -64,7 +65,12 @@ export class ModelSessions {
    * Loads by path, so external weights are found from any working directory. `threads` and `spinUs` as in Pool. Throws
    * ENGINE_* or RUNTIME_VERSION.
    */
-  static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
+  static async load(
+    dir: string,
+    threads: number,
+    spinUs = 0,
+    provider: Provider = 'cpu',
+  ): Promise<ModelSessions> {
     const version = ort.env.versions.node;
     if (version !== ORT_VERSION) {
       throw new OxygenError(
@@ -73,7 +79,7 @@ export class ModelSessions {
       );
     }
     const manifest = readManifest(dir);
-    const options = sessionOptions({ threads, spinUs });
+    const options = sessionOptions({ threads, spinUs }, provider);
     const sessions: ort.InferenceSession[] = [];
     for (const graph of ['vision', 'language', 'expert']) {
       const path = join(dir, `${graph}.onnx`);
@@ -85,6 +91,14 @@ export class ModelSessions {
       }
     }
     return new ModelSessions(manifest, new HostTensors(dir, manifest), sessions);
+  }
+
+  /** Rejects with ONNX Runtime's reason when this machine has no such provider. */
+  static async attempt(dir: string, provider: Provider): Promise<void> {
+    // The smallest graph; that of the CPU is loaded anyway.
+    const options = sessionOptions({ threads: 1, spinUs: 0 }, provider);
+    if (provider !== 'cpu')
+      await (await ort.InferenceSession.create(join(dir, 'expert.onnx'), options)).release();
   }
 
   async release(): Promise<void> {

@@ -13,6 +13,7 @@ import type {
 } from '../core/types';
 import type { ErrorCode } from '../core/errors';
 import type { ModelRun } from '../core/run-costs';
+import type { Provider } from './providers';
 import type { LongPrompt } from '../model/prompt-ids';
 import type { RobotTransforms } from '../core/robot';
 import type { ResizeProfile } from '../model/manifest';
@@ -35,6 +36,8 @@ export interface EngineTunables {
   readonly tokensPerFrame: TokensPerFrame;
   /** Cap of the replan rate; 0 is no cap. */
   readonly replanRateHz: number;
+  /** Time that the executed part of a chunk plays. */
+  readonly executeMs: number;
   readonly standing: readonly StandingInput[];
 }
 
@@ -45,6 +48,8 @@ export interface EngineOptions {
   /** Null: no robot; the model's units, all dimensions. */
   readonly robot: RobotTransforms | null;
   readonly threads: number;
+  /** In order of preference. */
+  readonly providers: readonly Provider[];
   /** Seed of the counter-based action noise. */
   readonly seed: bigint;
   readonly denoiseSteps: number;
@@ -61,8 +66,6 @@ export interface EngineOptions {
   /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */
   readonly noiseFile: string | null;
   readonly mode: Mode;
-  /** Time that the executed part of a chunk plays, for `auto`. */
-  readonly executeMs: number;
   /** Waiting time worth one step of priority; 0: none. */
   readonly ageingMs: number;
   readonly tunables: EngineTunables;
@@ -86,7 +89,9 @@ export type RunKind = 'load' | ModelRun;
 export interface EngineInfo {
   readonly name: string;
   readonly precision: string;
-  readonly provider: string;
+  readonly provider: Provider;
+  /** Why each provider that was wanted more is not used. */
+  readonly providerNotes: readonly string[];
   readonly imageHeight: number;
   readonly imageWidth: number;
   /** How the checkpoint wants its pictures scaled. */

@@ -1,5 +1,6 @@
-/** How sessions of the CPU run: the model's and those of measurements beside it. */
+/** How sessions run: the model's and those of measurements beside it. */
 import type * as ort from 'onnxruntime-node';
+import type { Provider } from './providers';
 
 /** The threads of one session's operators. */
 export interface Pool {
@@ -11,8 +12,11 @@ export interface Pool {
   readonly spinUs: number;
 }
 
-export const sessionOptions = ({ threads, spinUs }: Pool): ort.InferenceSession.SessionOptions => ({
-  executionProviders: ['cpu'],
+export const sessionOptions = (
+  { threads, spinUs }: Pool,
+  provider: Provider = 'cpu',
+): ort.InferenceSession.SessionOptions => ({
+  executionProviders: [provider],
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
   // every prompt length is a new shape

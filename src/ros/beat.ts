@@ -5,6 +5,14 @@
  */
 import type { RclTimerInfo } from './rcl';
 
+export interface Ticks {
+  readonly make: 1 | 2;
+  /** Left out, and not made up for. */
+  readonly missed: number;
+}
+
+const ON_TIME: Ticks = { make: 1, missed: 0 };
+
 export class Beat {
   readonly #periodNs: bigint;
   #lastNs: bigint | null = null;
@@ -13,13 +21,14 @@ export class Beat {
     this.#periodNs = periodNs;
   }
 
-  /** Ticks to make now: 1, or 2 when calls were left out since the last one. Without information (Humble) always 1. */
-  ticks(info: RclTimerInfo | undefined): 1 | 2 {
+  /** Ticks to make now. Without information (Humble) always one. */
+  ticks(info: RclTimerInfo | undefined): Ticks {
     const nowNs = info?.expectedCallTime;
-    if (nowNs === undefined) return 1;
+    if (nowNs === undefined) return ON_TIME;
     const lastNs = this.#lastNs;
     this.#lastNs = nowNs;
-    // Half a period of tolerance: the grid is exact, but a cancelled timer starts a new one.
-    return lastNs !== null && nowNs - lastNs > this.#periodNs + this.#periodNs / 2n ? 2 : 1;
+    // Rounded: the grid is exact, but a cancelled timer starts a new one.
+    const periods = lastNs === null ? 1 : Math.round(Number(nowNs - lastNs) / Number(this.#periodNs));
+    return periods > 1 ? { make: 2, missed: periods - 2 } : ON_TIME;
   }
 }

@@ -7,11 +7,12 @@ import type { Logger } from './drops';
 import { Instruction } from './instruction';
 import type { MessageOrigin } from './instruction';
 import type { ParameterValues } from './parameter-spec';
-import { engineTunables } from './params';
 import { setsInstruction } from './standing';
 
 export interface GoalDeps {
   readonly values: ParameterValues;
+  /** What the engine is told of the values; `instruction`: by topic, empty before the first. */
+  readonly tunables: (values: ParameterValues, instruction: string) => EngineTunables;
   readonly log: Logger;
   readonly send: (message: ToEngine) => void;
   /** The standing requests or k have changed; the engine has been told. */
@@ -91,7 +92,7 @@ export class Goal {
   }
 
   #tellTunables(): void {
-    const tunables = engineTunables(this.#values, this.#instruction.commanded ?? '');
+    const tunables = this.#deps.tunables(this.#values, this.#instruction.commanded ?? '');
     this.#deps.send({ type: 'tunables', tunables });
     this.#deps.onTunables(tunables);
   }

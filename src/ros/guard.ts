@@ -11,17 +11,21 @@ import type {
   RclServiceResponse,
   RclTimerInfo,
   ServiceCallback,
+  SetParametersResult,
   SubscriptionCallback,
 } from './rcl';
 
 const CLOCK_TOPIC = '/clock';
 
-/** `onError` gets what was thrown and where. */
-export function createGuardedNode(
-  rcl: Rcl,
-  name: string,
-  onError: (error: unknown, where: string) => void,
-): RclNode {
+export interface GuardHooks {
+  /** Gets what was thrown and where. */
+  error(error: unknown, where: string): void;
+  /** Why a change of parameters is refused; rclnodejs' own reasons do not say what is allowed. */
+  refusal(parameters: readonly RclParameter[]): SetParametersResult | null;
+}
+
+export function createGuardedNode(rcl: Rcl, name: string, hooks: GuardHooks): RclNode {
+  const onError = (error: unknown, where: string): void => hooks.error(error, where);
   const guarded =
     <A extends unknown[]>(where: string, call: (...args: A) => void) =>
     (...args: A): void => {
@@ -82,6 +86,10 @@ export function createGuardedNode(
           answerFailure(type, request, response, describeError(error));
         }
       });
+    }
+
+    override setParametersAtomically(parameters: RclParameter[]): SetParametersResult {
+      return hooks.refusal(parameters) ?? super.setParametersAtomically(parameters);
     }
 
     /** Sections of parameter files by full name too, as in other ROS nodes; rclnodejs knows the bare name only. */

@@ -1,4 +1,6 @@
 /** Language requests of the ROS graph: refuses malformed ones, passes the others on, and publishes every token. */
+import { ERROR_CODES } from '../core/errors';
+import type { ErrorCode } from '../core/errors';
 import type { EngineEvent } from '../engine/client';
 import type { StandingInput, ToEngine } from '../engine/protocol';
 import type { DropLog } from './drops';
@@ -14,6 +16,8 @@ export interface LanguageDeps {
   /** Upper limit of a request's max_tokens. */
   readonly maxTokens: number;
   readonly drops: DropLog;
+  /** Why no request is taken now; null when they are. */
+  readonly closed: () => ErrorCode | null;
   /** False when the engine is not there. */
   readonly send: (message: ToEngine) => boolean;
   readonly publishToken: (message: LanguageTokenMessage) => void;
@@ -40,7 +44,7 @@ export class LanguageService {
   }
 
   request(message: LanguageRequestMessage): void {
-    const { drops, publishToken, send } = this.#deps;
+    const { drops, publishToken, send, closed } = this.#deps;
     const admission = this.#desk.admit(message);
     if (!admission.admitted) {
       drops.drop(admission.code, admission.message);
@@ -48,6 +52,13 @@ export class LanguageService {
       return;
     }
     const { request } = admission;
+    const reason = closed();
+    if (reason !== null) {
+      this.#desk.close(request.id);
+      drops.drop(reason, `language_request ${request.id}: ${ERROR_CODES[reason]}`);
+      publishToken(refusalMessage(request.id, 'rejected'));
+      return;
+    }
     if (send({ type: 'request', request })) return;
     this.#desk.close(request.id);
     drops.drop('ENGINE_DOWN', `language_request ${request.id}: the engine is not running`);
@@ -82,6 +93,10 @@ export class LanguageService {
       error.code,
       `language_request ${id} ${reason}: ${error.message}`,
     );
+  }
+
+  get caption(): string {
+    return this.#desk.caption();
   }
 
   /** Publishes the running caption when it has changed. */

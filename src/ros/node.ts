@@ -1,84 +1,106 @@
 /**
- * The node: wires the ROS graph to the engine. Observations go one way (ingest → preprocessing → engine), results
- * the other (engine → chunk timeline → safety gate → topics). It never runs the model and never waits for it.
- *
- * `configure`, `activate`, `deactivate` and `cleanup` are the four transitions of a managed node.
+ * The configured node: wires the ROS graph to the engine. Observations go one way (ingest → preprocessing → engine),
+ * results the other (engine → chunk timeline → safety gate → topics). It never runs the model and never waits for it.
+ * ManagedNode opens, activates, deactivates and closes it.
  */
 import type { Subscription } from 'rxjs';
 import { toOxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
+import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
+import { ActionOutput } from './action-output';
 import { ActionStream } from './action-stream';
 import { Beat } from './beat';
-import { watchParameters } from './declare-parameters';
+import type { Ticks } from './beat';
 import type { DropLog, Logger } from './drops';
+import { Entities } from './entities';
 import { FramePull } from './frames';
 import type { Preprocessing } from './frames';
 import { Goal } from './goal';
 import { Ingest } from './ingest';
+import type { InputHealth } from './input-health';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
 import { readyLine } from './log-lines';
-import { LoopWatch, loopLine } from './loop-delay';
+import type { LoopWatch } from './loop-delay';
 import type { LanguageTokenMessage } from './outputs';
-import type { NodeParameters } from './params';
+import type { ParameterValues } from './parameter-spec';
+import type { ActionType } from './parameter-table';
+import { controlSettings, engineTunables } from './params';
 import type { Rcl, RclNode, RclTimer } from './rcl';
-import { StatusBoard } from './status';
-import { createPublishers, createSubscriptions } from './topics';
-import type { Publishers } from './topics';
+import type { StatusBoard } from './status';
+import type { TopicSpec } from './topics';
 import { Trickle } from './trickle';
 
 export interface NodeDeps {
   readonly rcl: Rcl;
   readonly node: RclNode;
   readonly robot: Robot;
-  readonly parameters: NodeParameters;
+  /** Steps of a chunk. */
+  readonly horizon: number;
+  readonly values: ParameterValues;
   readonly engine: EngineClient;
   readonly preprocessing: Preprocessing;
   readonly drops: DropLog;
+  readonly board: StatusBoard;
+  readonly loop: LoopWatch;
   readonly log: Logger;
   /** Monotonic. */
   readonly nowMs: () => number;
+  /** Something happened that the status should tell at once. */
+  readonly onNews: () => void;
 }
 
-const CAPTION_HZ = 10;
-const LOOP_REPORT_MS = 10_000;
+const MONITOR_HZ = 10;
+/** Velocities come to rest within this, or the last command stops them at once. */
+const SETTLE_MS = 1000;
 
 export class OxygenNode {
   readonly #deps: NodeDeps;
   readonly #actions: ActionStream;
+  readonly #output: ActionOutput;
   readonly #ingest: Ingest;
   readonly #pull: FramePull;
   readonly #language: LanguageService;
   readonly #tokens = new Trickle<LanguageTokenMessage>(message =>
-    this.#checked('language/tokens', () => this.#publishers?.tokens.publish(message)),
+    this.#checked('language/tokens', () => this.#entities?.outputs.tokens.publish(message)),
   );
-  readonly #board: StatusBoard;
-  #watch: LoopWatch | null = null;
   readonly #goal: Goal;
-  #publishers: Publishers | null = null;
+  #values: ParameterValues;
+  #entities: Entities | null = null;
   #engineEvents: Subscription | null = null;
-  #timers: RclTimer[] = [];
-  /** Held for as long as its timers: rclnodejs does not, and a timer of a collected clock ends the process. */
+  #timer: RclTimer | null = null;
+  /** Held for as long as its timer: rclnodejs does not, and a timer of a collected clock ends the process. */
   #steady: object | null = null;
   #engineUp = false;
-  #stopping = false;
+  #active = false;
   #ticks = 0;
-  #troubledTopic: string | null = null;
-  #loopReportMs: number;
 
   constructor(deps: NodeDeps) {
-    const { robot, parameters, drops, nowMs } = deps;
+    const { robot, values, drops, nowMs } = deps;
     this.#deps = deps;
+    this.#values = values;
+    this.#output = new ActionOutput(
+      robot,
+      values.get('action_type') as ActionType,
+      values.get('dry_run') === true,
+      () => this.#entities?.outputs,
+    );
     this.#actions = new ActionStream({
       robot,
       drops,
-      publishAction: message => this.#publishers?.action.publish(message),
-      publishChunk: message => this.#publishers?.actionChunk.publish(message),
-      onCommand: fresh => this.#board.tick(fresh),
-      onChunk: () => this.#board.chunk(),
+      fixed: {
+        faultAfter: Number(values.get('fault_after')),
+        maxStartJump: Number(values.get('max_start_jump')),
+      },
+      settings: controlSettings(values, robot),
+      publishAction: command => this.#output.action(command, this.#periodNs),
+      publishChunk: (chunk, startNs, stepSeconds) => this.#onChunk(chunk, startNs, stepSeconds),
+      onCommand: fresh => deps.board.tick(fresh),
+      onChunk: () => deps.board.chunk(),
       onJump: byNs => {
-        deps.log.warn(`ROS time went back by ${Number(byNs) / 1e9} s: everything begins anew`);
+        const way = byNs > 0n ? 'back' : 'ahead';
+        deps.log.warn(`ROS time went ${way} by ${Math.abs(Number(byNs)) / 1e9} s: everything begins anew`);
         this.#beginAnew();
       },
     });
@@ -87,153 +109,238 @@ export class OxygenNode {
     );
     this.#pull = new FramePull({
       robot,
-      source: { take: () => this.#ingest.take(nowMs()) },
+      source: {
+        take: () => (this.#active ? this.#ingest.take(nowMs()) : null),
+        decoded: (slots, failures) => this.#ingest.decoded(slots, failures),
+      },
       preprocessing: deps.preprocessing,
       context: () => this.#goal,
       nowNs: () => this.#nowNs(),
       send: message => deps.engine.send(message),
       drop: (code, message, topic) => drops.drop(code, message, topic),
       sent: stampNs => {
-        this.#board.frame();
+        deps.board.frame();
         this.#goal.frame(stampNs);
       },
     });
     this.#language = new LanguageService({
-      maxTokens: parameters.maxTokens,
+      maxTokens: Number(values.get('max_tokens')),
       drops,
+      closed: () => (this.#active ? null : 'NOT_ACTIVE'),
       send: message => this.#engineUp && deps.engine.send(message),
       publishToken: message => this.#tokens.push(message),
-      publishCaption: text => this.#publishers?.caption.publish({ data: text }),
+      publishCaption: text => this.#entities?.outputs.caption.publish({ data: text }),
       onAnswer: (name, text, frameStampNs) => {
         if (this.#goal.answer(name, text, frameStampNs)) this.#pull.offer();
       },
     });
+    const tunables = (values: ParameterValues, instruction: string) =>
+      engineTunables(values, instruction, robot, deps.horizon);
     this.#goal = new Goal({
-      values: parameters.values,
+      values,
+      tunables,
       log: deps.log,
       send: message => deps.engine.send(message),
       onTunables: ({ standing }) => this.#language.standing(standing),
-      onEpoch: epoch => this.#actions.newEpoch(epoch, parameters.onInstruction, this.#nowNs()),
+      onEpoch: epoch =>
+        this.#actions.newEpoch(epoch, values.get('on_instruction') as 'continue' | 'hold', this.#nowNs()),
     });
-    this.#language.standing(parameters.engineOptions.tunables.standing);
-    this.#board = new StatusBoard(nowMs());
-    this.#loopReportMs = nowMs();
+    this.#language.standing(tunables(values, '').standing);
   }
 
-  /** Opens all topics and listens to the engine. */
-  configure(): void {
+  get robot(): Robot {
+    return this.#deps.robot;
+  }
+
+  get engineUp(): boolean {
+    return this.#engineUp;
+  }
+
+  get engine(): EngineClient {
+    return this.#deps.engine;
+  }
+
+  get actions(): ActionStream {
+    return this.#actions;
+  }
+
+  get instruction(): string {
+    return this.#goal.instruction ?? '';
+  }
+
+  /** What is open on the graph, by resolved name. */
+  get topics(): readonly TopicSpec[] {
+    return this.#entities?.topics ?? [];
+  }
+
+  inputs(): readonly InputHealth[] {
+    return this.#ingest.health(this.#deps.nowMs());
+  }
+
+  /** Opens all topics, and resolves when the engine is ready. @throws OxygenError when it cannot be loaded. */
+  async open(): Promise<void> {
     const { rcl, node, robot, engine, nowMs } = this.#deps;
-    this.#publishers = createPublishers(rcl, node);
-    createSubscriptions(rcl, node, robot, {
+    this.#entities = new Entities(rcl, node, robot, this.#values.get('action_type') as ActionType, {
       camera: (slot, topic, read) =>
         this.#checked(topic, () => {
-          this.#ingest.camera(slot, read(), nowMs());
+          this.#ingest.camera(slot, read(), nowMs(), this.#nowNs());
           this.#pull.offer();
         }),
       jointState: (topic, read) =>
         this.#checked(topic, () => {
-          this.#ingest.jointState(read(), nowMs());
+          this.#ingest.jointState(read(), nowMs(), this.#nowNs());
           this.#pull.offer();
         }),
       instruction: (text, origin) => this.#checked('instruction', () => this.#onInstruction(text, origin)),
       languageRequest: message => this.#language.request(message),
       cancelRequest: id => this.#language.cancel(id),
       reset: () => this.#onReset(),
+      enable: on => this.#onEnable(on),
     });
-    watchParameters(rcl, node, values => this.#goal.parameters(values));
     this.#engineEvents = engine.events$.subscribe(event =>
       this.#checked('engine', () => this.#onEngine(event)),
     );
+    await engine.start();
   }
 
-  /** Starts the action stream and the status. */
+  /** Starts the action stream. */
   activate(): void {
-    const { rcl, node, parameters } = this.#deps;
-    const steady = (this.#steady = new rcl.Clock(rcl.ClockType.STEADY_TIME));
-    const periodNs = (hz: number): bigint => BigInt(Math.round(1e9 / hz));
-    const beat = new Beat(periodNs(parameters.actionRateHz));
-    this.#stopping = false;
-    this.#watch = new LoopWatch(1000 / parameters.actionRateHz);
-    this.#timers = [
-      node.createTimer(
-        periodNs(parameters.actionRateHz),
-        info => this.#onActionTimer(beat.ticks(info)),
-        steady,
-      ),
-      node.createTimer(periodNs(parameters.statusRateHz), () => this.#onStatusTimer(), steady),
-    ];
-    this.#publishStatus();
+    this.#active = true;
+    this.#actions.activate(this.#nowNs());
+    this.#startTimer();
+    this.#pull.offer();
   }
 
-  /** Stops the stream; the last command is a safe one. */
-  deactivate(): void {
-    if (this.#stopping || this.#publishers === null) return;
-    this.#stopping = true;
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers = [];
-    this.#steady = null;
+  /** Stops the stream: velocities come to rest, then the last command is a safe one. Texts end. */
+  async deactivate(): Promise<void> {
+    if (!this.#active) return;
+    const { nowMs } = this.#deps;
+    this.#active = false;
+    this.#actions.stopPlaying(this.#nowNs());
+    const patienceMs = nowMs() + SETTLE_MS;
+    while (!this.#actions.settled && nowMs() < patienceMs) await pause(Number(this.#periodNs) / 1e6);
+    this.#stopTimer();
     this.#actions.end();
-    this.#publishStatus();
-    this.#reportLoop();
-    this.#watch?.stop();
+    this.#beginAnew();
   }
 
-  cleanup(): void {
+  /** Ends the engine and closes all topics. */
+  async close(): Promise<void> {
+    const { engine, log } = this.#deps;
+    await engine
+      .stop()
+      .catch((error: unknown) => log.warn(`the engine did not stop as asked: ${String(error)}`));
     this.#tokens.flush();
     this.#engineEvents?.unsubscribe();
-    this.#engineEvents = null;
-    this.#publishers = null;
+    this.#entities?.close();
+    this.#entities = null;
   }
 
-  #onActionTimer(ticks: number): void {
-    const { parameters, nowMs } = this.#deps;
-    if (this.#stopping) return;
-    this.#watch?.tick(nowMs());
-    for (let i = 0; i < ticks; i++) this.#actions.tick(this.#nowNs(), () => this.#ingest.measured());
+  /** After a live change of parameters. */
+  parameters(values: ParameterValues): void {
+    const before = this.#values;
+    this.#values = values;
+    this.#goal.parameters(values);
+    this.#actions.change(controlSettings(values, this.#deps.robot));
+    if (before.get('dry_run') !== values.get('dry_run')) this.#switchTopic();
+    if (this.#timer && before.get('action_rate_hz') !== values.get('action_rate_hz')) this.#startTimer();
+  }
+
+  get #periodNs(): bigint {
+    return BigInt(Math.round(1e9 / Number(this.#values.get('action_rate_hz'))));
+  }
+
+  #startTimer(): void {
+    const { rcl, node, loop } = this.#deps;
+    this.#stopTimer();
+    const beat = new Beat(this.#periodNs);
+    this.#steady = new rcl.Clock(rcl.ClockType.STEADY_TIME);
+    loop.restart(Number(this.#periodNs) / 1e6);
+    this.#timer = node.createTimer(this.#periodNs, info => this.#onTimer(beat.ticks(info)), this.#steady);
+  }
+
+  #stopTimer(): void {
+    if (this.#timer) this.#deps.node.destroyTimer(this.#timer);
+    this.#timer = null;
+    this.#steady = null;
+  }
+
+  #onTimer({ make, missed }: Ticks): void {
+    const { nowMs, board, loop } = this.#deps;
+    if (this.#timer === null) return;
+    loop.tick(nowMs());
+    board.missed(missed);
+    for (let i = 0; i < make; i++)
+      this.#actions.tick(this.#nowNs(), nowMs(), () => this.#ingest.measured(nowMs()));
     this.#ticks += 1;
-    if (this.#ticks % Math.max(1, Math.round(parameters.actionRateHz / CAPTION_HZ)) === 0)
-      this.#language.showCaption();
+    const every = Math.max(1, Math.round(Number(this.#values.get('action_rate_hz')) / MONITOR_HZ));
+    if (this.#ticks % every === 0) this.#monitor();
+  }
+
+  /** What people look at; ten times a second is enough for them. */
+  #monitor(): void {
+    this.#language.showCaption();
+    const nowNs = this.#nowNs();
+    this.#output.monitor({
+      frame: this.#values.get('marker_frame') as string,
+      nowNs,
+      caption: this.#language.caption,
+      instruction: this.instruction,
+      state: this.#actions.mode,
+      plan: this.#actions.planned(nowNs),
+    });
   }
 
   #onEngine(event: EngineEvent): void {
-    const { drops, log } = this.#deps;
+    const { board, drops, log, onNews } = this.#deps;
     switch (event.type) {
       case 'up':
         this.#engineUp = true;
-        this.#board.engineUp(event.info);
+        board.engineUp(event.info);
         this.#pull.engineUp(event.info);
+        for (const note of event.info.providerNotes) log.warn(`PROVIDER_MISSING: ${note}`);
         log.info(readyLine(event.info));
-        return this.#publishStatus();
+        return onNews();
       case 'down':
         this.#engineUp = false;
-        this.#board.engineDown();
+        board.engineDown();
         this.#pull.engineDown();
-        if (!this.#stopping) drops.drop('ENGINE_DOWN', event.reason);
-        return this.#publishStatus();
+        if (this.#values.get('on_engine_down') === 'hold') this.#actions.stopPlaying(this.#nowNs());
+        drops.drop('ENGINE_DOWN', event.reason);
+        return onNews();
       case 'want-frame':
         return this.#pull.want();
       case 'chunk':
-        return this.#actions.accept(event.chunk, this.#nowNs());
+        return this.#active ? this.#actions.accept(event.chunk, this.#nowNs()) : undefined;
       case 'token':
-        this.#board.token();
+        board.token();
         return this.#language.token(event);
       case 'done':
-        this.#board.finished(event);
+        board.finished(event);
         // That the end of the node ends its requests is no news.
-        return this.#language.done(this.#stopping ? { ...event, error: null } : event);
+        return this.#language.done(this.#active ? event : { ...event, error: null });
       case 'stats':
-        return this.#board.stats(event.stats);
+        return board.stats(event.stats);
       case 'language-off':
-        this.#board.language('off');
+        board.language('off');
         drops.drop(event.code, event.message);
-        return this.#publishStatus();
+        return onNews();
       case 'drop':
+        if (event.code === 'NON_FINITE') this.#actions.badChunk(this.#nowNs());
         return drops.drop(event.code, event.message);
       case 'warning':
         return drops.warn(event.code, event.message, event.message);
       default:
         return;
     }
+  }
+
+  #onChunk(chunk: ActionChunk, startNs: bigint, stepSeconds: number): void {
+    this.#output.chunk(chunk, startNs, stepSeconds);
+    const nowNs = this.#nowNs();
+    const plan = this.#actions.planned(nowNs);
+    const { limits } = controlSettings(this.#values, this.#deps.robot);
+    if (plan !== null) this.#output.trajectory(plan, limits, nowNs);
   }
 
   #onInstruction(text: string, origin: MessageOrigin): void {
@@ -243,7 +350,23 @@ export class OxygenNode {
   #onReset(): string {
     this.#beginAnew();
     this.#deps.log.info('reset');
+    this.#deps.onNews();
     return `reset; epoch ${this.#goal.epoch}`;
+  }
+
+  #onEnable(on: boolean): string {
+    this.#actions.enable(on, this.#nowNs());
+    this.#deps.log.info(on ? 'enabled' : 'disabled: the pose is held');
+    this.#deps.onNews();
+    return on ? 'enabled: the next chunk ramps in from the measured pose' : 'disabled: the pose is held';
+  }
+
+  /** Shadow mode begins or ends: the topic that is left keeps a safe command, the next one ramps in. */
+  #switchTopic(): void {
+    if (this.#active) this.#actions.end();
+    this.#output.dryRun = this.#values.get('dry_run') === true;
+    if (this.#active) this.#actions.activate(this.#nowNs());
+    this.#deps.onNews();
   }
 
   /** Nothing from before counts any more: playing chunk, waiting inputs, language requests, results in flight. */
@@ -252,42 +375,7 @@ export class OxygenNode {
     this.#ingest.clear();
     this.#pull.discard();
     this.#actions.reset(this.#goal.epoch, this.#nowNs());
-    this.#board.language('on');
-  }
-
-  #onStatusTimer(): void {
-    const { drops, nowMs } = this.#deps;
-    const problem = this.#engineUp ? this.#ingest.problem(nowMs()) : null;
-    if (problem !== null) drops.warn('INPUT_MISSING', problem.message, problem.topic);
-    if (this.#troubledTopic !== null && problem?.topic !== this.#troubledTopic) {
-      drops.recovered('INPUT_MISSING', this.#troubledTopic);
-    }
-    this.#troubledTopic = problem?.topic ?? null;
-    this.#publishStatus();
-    if (nowMs() - this.#loopReportMs < LOOP_REPORT_MS) return;
-    this.#loopReportMs = nowMs();
-    this.#reportLoop();
-  }
-
-  #reportLoop(): void {
-    if (this.#watch) this.#deps.log.info(loopLine(this.#watch.report()));
-  }
-
-  #publishStatus(): void {
-    const { drops, engine, nowMs, parameters } = this.#deps;
-    const message = this.#board.message({
-      nowNs: this.#nowNs(),
-      nowMs: nowMs(),
-      engineUp: this.#engineUp,
-      stopping: this.#stopping,
-      gate: this.#actions.mode,
-      mode: parameters.mode,
-      instruction: this.#goal.instruction ?? '',
-      drops: drops.counts(),
-      engineRestarts: engine.restarts,
-      lastError: drops.lastError,
-    });
-    this.#publishers?.status.publish(message);
+    this.#deps.board.language('on');
   }
 
   #nowNs(): bigint {
@@ -304,3 +392,5 @@ export class OxygenNode {
     }
   }
 }
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));

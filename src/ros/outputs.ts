@@ -24,11 +24,16 @@ export const multiArrayMessage = (values: ArrayLike<number>): object => ({
   data: toFloat64(values),
 });
 
-/** oxygen_vla/msg/ActionChunk. `startNs`: ROS time at which step 0 plays. */
-export const actionChunkMessage = (chunk: ActionChunk, startNs: bigint, robot: Robot): object => ({
+/** oxygen_vla/msg/ActionChunk. Step k plays at `startNs` + k · `stepSeconds` of ROS time. */
+export const actionChunkMessage = (
+  chunk: ActionChunk,
+  startNs: bigint,
+  stepSeconds: number,
+  robot: Robot,
+): object => ({
   stamp: fromNs(startNs),
   observation_stamp: fromNs(chunk.observationStampNs),
-  dt: 1 / robot.rates.trainHz,
+  dt: stepSeconds,
   names: robot.actions.map(action => action.name),
   kinds: robot.actions.map(action => action.kind),
   horizon: chunk.horizon,

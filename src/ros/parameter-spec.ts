@@ -71,10 +71,10 @@ export const double = (
   description: string,
 ): ParameterSpec => ({ name, kind: 'double', default: value, min, max, description, readOnly: true });
 
-export const flag = (name: string, description: string): ParameterSpec => ({
+export const flag = (name: string, description: string, value = false): ParameterSpec => ({
   name,
   kind: 'boolean',
-  default: false,
+  default: value,
   description,
   readOnly: true,
 });
@@ -102,7 +102,11 @@ export function checkParameter(spec: ParameterSpec, value: unknown): ParameterVa
     case 'string[]':
       if (!Array.isArray(value) || !value.every(item => typeof item === 'string'))
         throw fail('a list of strings is wanted');
+      if (spec.choices && !value.every(item => item === '' || spec.choices!.includes(item)))
+        throw fail(`a list of ${spec.choices.join(', ')} is wanted`);
       // An empty list is nothing in a parameter file of ROS, so people write [''].
+      if (spec.notEmpty !== undefined && value.every(item => item === ''))
+        throw fail(`${spec.notEmpty} is wanted`);
       return value.filter(item => item !== '');
     case 'integer':
       if (typeof value !== 'bigint' || !isWithin(spec, value))

@@ -1,96 +1,17 @@
-/** The node's parameters as one table of data: declarations, checks and the README table all come from here. */
+/** From the values of the parameters to what the parts of the node need. */
 import { OxygenError } from '../core/errors';
+import type { Robot } from '../core/robot';
 import type { Mode, TokensPerFrame } from '../core/types';
-import { MODES } from '../core/types';
 import type { EngineOptions, EngineTunables } from '../engine/protocol';
-import { LONG_PROMPTS, type LongPrompt } from '../model/prompt-ids';
+import type { Provider } from '../engine/providers';
+import type { LongPrompt } from '../model/prompt-ids';
+import type { ControlSettings } from './control';
+import { isLimit, limitsOf } from './limits';
 import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
-import { checkParameter, choice, double, flag, integer, live, range, required, text } from './parameter-spec';
-import {
-  STANDING_EXAMPLE,
-  STANDING_LIST,
-  standingFaults,
-  standingInputs,
-  standingNames,
-  standingParameters,
-} from './standing';
-
-export const PARAMETERS: readonly ParameterSpec[] = [
-  required('engine', 'a path', 'Folder of the engine, made by `oxygen build`.'),
-  required('robot', 'a path', 'Robot file: cameras, joints, action kinds, limits, rates.'),
-  double('action_rate_hz', 70, 1, 500, 'Rate of the `action` topic.'),
-  choice(
-    'mode',
-    [...MODES].reverse(),
-    'How the two tasks share the model: `oxygen` as described here; `shared` and `isolated` are for comparison, texts to their end inside each frame.',
-  ),
-  live(
-    integer(
-      'tokens_per_frame',
-      5n,
-      0,
-      1000,
-      'Decode steps per camera frame: language against replan rate. 0 is auto: as many as the playing chunk leaves time for.',
-    ),
-  ),
-  live(integer('min_tokens_per_frame', 1n, 0, 1000, 'Decode steps per camera frame that auto always takes.')),
-  live(
-    double('replan_rate_hz', 0, 0, 1000, 'Cap of the frames per second that the engine takes; 0 is no cap.'),
-  ),
-  integer(
-    'max_requests',
-    8n,
-    1,
-    64,
-    'Language requests that are decoded at the same time (rows of the KV cache).',
-  ),
-  integer('max_queue', 32n, 0, 10_000, 'Language requests that may wait for a row.'),
-  double('ageing_s', 5, 0, 3600, 'Seconds of waiting that are worth one step of priority; 0 is none.'),
-  integer('max_tokens', 64n, 1, 8192, 'Upper limit of a request’s max_tokens.'),
-  integer('max_seed_tokens', 32n, 0, 8192, 'Longest seed of a request, in tokens.'),
-  integer('denoise_steps', 10n, 1, 1000, 'Euler steps from noise to actions.'),
-  integer('seed', 0n, -(2 ** 63), 2 ** 63, 'Seed of the action noise.'),
-  integer('threads', 0n, 0, 1024, 'Threads of one model run; 0 is all cores but one.'),
-  choice(
-    'attention',
-    ['engine', 'bidirectional', 'causal'],
-    'Attention inside the prefix; `engine` is as the checkpoint was trained.',
-  ),
-  flag(
-    'raw_units',
-    'Start although the engine has no normalisation statistics: its raw numbers are the commands.',
-  ),
-  text('noise_file', '', 'Raw float32 file that replaces the noise of every frame (tests); empty is none.'),
-  choice(
-    'on_instruction',
-    ['continue', 'hold'],
-    'On a new instruction: the playing chunk goes on, or stops at once.',
-  ),
-  choice(
-    'on_long_prompt',
-    LONG_PROMPTS,
-    'On an instruction that does not fit the prompt: its end is left out, or no frame is taken.',
-  ),
-  double('status_rate_hz', 1, 0.1, 50, 'Rate of the `status` topic.'),
-  STANDING_LIST,
-];
-
-/** All parameters of a running node, checked. */
-export interface NodeParameters {
-  readonly engine: string;
-  readonly robot: string;
-  readonly actionRateHz: number;
-  readonly maxTokens: number;
-  readonly onInstruction: 'continue' | 'hold';
-  readonly statusRateHz: number;
-  /** Without statistics the node starts only with this. */
-  readonly rawUnits: boolean;
-  readonly mode: Mode;
-  /** As they are at the start; some change live. */
-  readonly values: ParameterValues;
-  /** Everything of EngineOptions but what the robot file says. */
-  readonly engineOptions: Omit<EngineOptions, 'cameras' | 'robot' | 'executeMs'>;
-}
+import { checkParameter } from './parameter-spec';
+import { PARAMETERS } from './parameter-table';
+import { trajectoryRefusal } from './trajectory-messages';
+import { standingFaults, standingInputs, standingNames, standingParameters } from './standing';
 
 /** The table, and what the standing requests named in `given` have. */
 export const parameterSpecs = (given: ReadonlyMap<string, unknown>): readonly ParameterSpec[] => [
@@ -103,9 +24,20 @@ export const parameterSpecs = (given: ReadonlyMap<string, unknown>): readonly Pa
  * @throws OxygenError CONFIG_INVALID with every fault found.
  */
 export function readParameters(given: ReadonlyMap<string, unknown>): ParameterValues {
+  const values = readValues(given, parameterSpecs(given));
+  const faults = standingFaults(values);
+  if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
+  return values;
+}
+
+/** The values of `specs`. @throws OxygenError CONFIG_INVALID with every fault found. */
+export function readValues(
+  given: ReadonlyMap<string, unknown>,
+  specs: readonly ParameterSpec[],
+): ParameterValues {
   const values = new Map<string, ParameterValue>();
   const faults: string[] = [];
-  for (const spec of parameterSpecs(given)) {
+  for (const spec of specs) {
     const value = given.has(spec.name) ? given.get(spec.name) : spec.default;
     try {
       if (value === null)
@@ -115,7 +47,6 @@ export function readParameters(given: ReadonlyMap<string, unknown>): ParameterVa
       faults.push((error as OxygenError).message);
     }
   }
-  if (faults.length === 0) faults.push(...standingFaults(values));
   if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
   return values;
 }
@@ -126,7 +57,8 @@ export function unknownParameters(
   specs: readonly ParameterSpec[],
 ): readonly { name: string; nearest: string }[] {
   const known = specs.map(spec => spec.name);
-  const foreign = (name: string): boolean => name === 'use_sim_time' || name.startsWith('qos_overrides.');
+  const foreign = (name: string): boolean =>
+    name === 'use_sim_time' || name.startsWith('qos_overrides.') || isLimit(name);
   return [...names]
     .filter(name => !known.includes(name) && !foreign(name))
     .map(name => ({
@@ -135,43 +67,43 @@ export function unknownParameters(
     }));
 }
 
-export function nodeParameters(values: ParameterValues): NodeParameters {
+/** Everything of EngineOptions but what the robot file and the engine say. */
+export const engineOptions = (
+  values: ParameterValues,
+): Omit<EngineOptions, 'cameras' | 'robot' | 'tunables'> => {
   const string = (name: string): string => values.get(name) as string;
   const number = (name: string): number => Number(values.get(name));
-  const mode = string('mode') as Mode;
   return {
-    engine: string('engine'),
-    robot: string('robot'),
-    actionRateHz: number('action_rate_hz'),
+    engineDir: string('engine'),
+    threads: number('threads'),
+    providers: values.get('execution_providers') as readonly Provider[],
+    seed: values.get('seed') as bigint,
+    denoiseSteps: number('denoise_steps'),
+    maxRequests: number('max_requests'),
+    maxQueue: number('max_queue'),
     maxTokens: number('max_tokens'),
-    onInstruction: string('on_instruction') as 'continue' | 'hold',
-    statusRateHz: number('status_rate_hz'),
-    rawUnits: values.get('raw_units') as boolean,
-    mode,
-    values,
-    engineOptions: {
-      engineDir: string('engine'),
-      threads: number('threads'),
-      seed: values.get('seed') as bigint,
-      denoiseSteps: number('denoise_steps'),
-      maxRequests: number('max_requests'),
-      maxQueue: number('max_queue'),
-      maxTokens: number('max_tokens'),
-      maxSeedTokens: number('max_seed_tokens'),
-      attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
-      longPrompt: string('on_long_prompt') as LongPrompt,
-      noiseFile: string('noise_file') === '' ? null : string('noise_file'),
-      mode,
-      ageingMs: number('ageing_s') * 1000,
-      tunables: engineTunables(values, ''),
-    },
+    maxSeedTokens: number('max_seed_tokens'),
+    attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
+    longPrompt: string('on_long_prompt') as LongPrompt,
+    noiseFile: string('noise_file') === '' ? null : string('noise_file'),
+    mode: string('mode') as Mode,
+    ageingMs: number('ageing_s') * 1000,
   };
-}
+};
 
-/** The part that may change while the node runs. `instruction`: by topic; empty before the first. */
-export const engineTunables = (values: ParameterValues, instruction: string): EngineTunables => ({
+/**
+ * The part of the engine's options that may change while the node runs. `instruction`: by topic; empty before the
+ * first. `horizon`: steps of a chunk.
+ */
+export const engineTunables = (
+  values: ParameterValues,
+  instruction: string,
+  robot: Pick<Robot, 'rates'>,
+  horizon: number,
+): EngineTunables => ({
   tokensPerFrame: tokensPerFrame(Number(values.get('tokens_per_frame')), values),
   replanRateHz: Number(values.get('replan_rate_hz')),
+  executeMs: executeMs(values, robot, horizon),
   standing: standingInputs(values, instruction),
 });
 
@@ -180,21 +112,38 @@ const tokensPerFrame = (steps: number, values: ParameterValues): TokensPerFrame 
     ? { kind: 'auto', minSteps: Number(values.get('min_tokens_per_frame')) }
     : { kind: 'fixed', steps };
 
-/** The README's table of parameters. */
-export function parameterTable(): string {
-  const rows = [...PARAMETERS, ...standingParameters([STANDING_EXAMPLE])].map(spec => {
-    const value = spec.default === null ? 'required' : `\`${shownDefault(spec.default)}\``;
-    const allowed = spec.choices?.join(', ') ?? (spec.min === undefined ? '' : range(spec));
-    const live = spec.readOnly ? '' : ' Can be changed live.';
-    return `| \`${spec.name}\` | ${spec.kind} | ${value} | ${allowed} | ${spec.description}${live} |`;
-  });
-  return ['| parameter | type | default | allowed | |', '| --- | --- | --- | --- | --- |', ...rows].join(
-    '\n',
-  );
+/** A chunk that stands still never ends; this is long enough for `auto`. */
+const LONGEST_EXECUTION_MS = 60_000;
+
+/** How long the executed part of a chunk plays. */
+function executeMs(values: ParameterValues, { rates }: Pick<Robot, 'rates'>, horizon: number): number {
+  const steps = Math.min(horizonOf(values) ?? rates.executeSteps ?? horizon, horizon);
+  // One tick less: on its way to the action topic a chunk may just miss one.
+  const ms = 1000 * (steps / rates.trainHz - 1 / Number(values.get('action_rate_hz')));
+  return Math.min(LONGEST_EXECUTION_MS, ms / Number(values.get('speed_scale')));
 }
 
-const shownDefault = (value: ParameterValue): string =>
-  Array.isArray(value) ? JSON.stringify(value) : value === '' ? "''" : String(value);
+const horizonOf = (values: ParameterValues): number | null =>
+  Number(values.get('execution_horizon')) === 0 ? null : Number(values.get('execution_horizon'));
+
+/** What the action stream takes of the live parameters, those of the limits included. */
+export const controlSettings = (values: ParameterValues, robot: Robot): ControlSettings => ({
+  aggregation: values.get('aggregation') as ControlSettings['aggregation'],
+  executionHorizon: horizonOf(values),
+  speedScale: Number(values.get('speed_scale')),
+  rampMs: Number(values.get('ramp_ms')),
+  limits: limitsOf(values, robot),
+});
+
+/** @throws OxygenError CONFIG_INVALID when the robot cannot be commanded with the wanted type of `action`. */
+export function checkActionType(values: ParameterValues, robot: Robot): void {
+  const refusal = values.get('action_type') === 'joint_trajectory' ? trajectoryRefusal(robot) : null;
+  if (refusal !== null)
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `parameter action_type: joint_trajectory is not possible; ${refusal}`,
+    );
+}
 
 /** Number of letters to change, for "did you mean". */
 function distance(a: string, b: string): number {

@@ -5,6 +5,7 @@
 import childProcess from 'node:child_process';
 import { OxygenError } from '../core/errors';
 import type { Logger } from './drops';
+import type { TopicSpec } from './topics';
 
 export interface RclPublisher {
   publish(message: object): void;
@@ -58,12 +59,22 @@ export interface RclNode {
   getParameterOverrides(): RclParameter[];
   declareParameter(parameter: RclParameter, descriptor: object, ignoreOverride?: boolean): RclParameter;
   addPreSetParametersCallback(callback: (parameters: RclParameter[]) => RclParameter[]): void;
-  addOnSetParametersCallback(callback: (parameters: RclParameter[]) => SetParametersResult): void;
+  setParametersAtomically(parameters: RclParameter[]): SetParametersResult;
   addPostSetParametersCallback(callback: (parameters: RclParameter[]) => void): void;
   createTimer(periodNs: bigint, callback: (info?: RclTimerInfo) => void, clock?: object): RclTimer;
   createPublisher(type: string, topic: string, options: object): RclPublisher;
   createSubscription(type: string, topic: string, options: object, callback: SubscriptionCallback): unknown;
   createService(type: string, name: string, options: object, callback: ServiceCallback): unknown;
+  destroyPublisher(publisher: RclPublisher): void;
+  destroySubscription(subscription: unknown): void;
+  destroyService(service: unknown): void;
+  destroyTimer(timer: RclTimer): void;
+  undeclareParameter(name: string): void;
+  resolveTopicName(name: string): string;
+  getFullyQualifiedName(): string;
+  getPublishersInfoByTopic(topic: string): unknown[];
+  getSubscriptionsInfoByTopic(topic: string): unknown[];
+  getNodeNamesAndNamespaces(): { readonly name: string; readonly namespace: string }[];
   /** Internal: parameter values of the command line and of parameter files. */
   _getNativeParameterOverrides(): Map<string, RclParameter>;
 }
@@ -90,6 +101,8 @@ export interface Rcl {
     readonly ReliabilityPolicy: Readonly<Record<string, number>>;
     readonly DurabilityPolicy: Readonly<Record<string, number>>;
   };
+  readonly QoSPolicyKind: Readonly<Record<string, number>>;
+  readonly QoSOverridingOptions: new (policies: readonly number[], options: object) => object;
   readonly Context: { defaultContext(): object };
   init(context: object, argv: string[]): Promise<void>;
   shutdown(): void;
@@ -137,16 +150,16 @@ function nativeReason(): string | null {
 export type Reliability = 'reliable' | 'best_effort';
 export type Durability = 'volatile' | 'transient_local';
 
-/** Keep-last QoS. */
-export const qos = (
-  rcl: Rcl,
-  reliability: Reliability,
-  depth: number,
-  durability: Durability = 'volatile',
-): object =>
-  new rcl.QoS(
+/** Options of a publisher or subscription: keep last, and what `qos_overrides.<topic>.*` parameters may change. */
+export const qosProfile = (rcl: Rcl, { qos, id }: TopicSpec): object => ({
+  qos: new rcl.QoS(
     rcl.QoS.HistoryPolicy['RMW_QOS_POLICY_HISTORY_KEEP_LAST']!,
-    depth,
-    rcl.QoS.ReliabilityPolicy[`RMW_QOS_POLICY_RELIABILITY_${reliability.toUpperCase()}`]!,
-    rcl.QoS.DurabilityPolicy[`RMW_QOS_POLICY_DURABILITY_${durability.toUpperCase()}`]!,
-  );
+    qos.depth,
+    rcl.QoS.ReliabilityPolicy[`RMW_QOS_POLICY_RELIABILITY_${qos.reliability.toUpperCase()}`]!,
+    rcl.QoS.DurabilityPolicy[`RMW_QOS_POLICY_DURABILITY_${qos.durability.toUpperCase()}`]!,
+  ),
+  qosOverridingOptions: new rcl.QoSOverridingOptions(
+    ['HISTORY', 'DEPTH', 'RELIABILITY', 'DURABILITY'].map(policy => rcl.QoSPolicyKind[policy]!),
+    id === undefined ? {} : { entityId: id },
+  ),
+});

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../core/errors';
 import type { GateMode } from '../core/safety';
 import type { Mode } from '../core/types';
+import type { StateName } from './lifecycle';
 import type { EngineInfo, FrameStats, FromEngine, RunKind } from '../engine/protocol';
 import { fromNs } from './messages';
 import type { TimeMessage } from './messages';
@@ -15,6 +16,13 @@ export type NodeState = (typeof NODE_STATES)[number];
 export interface StatusMessage {
   readonly stamp: TimeMessage;
   readonly state: NodeState;
+  readonly lifecycle: StateName;
+  readonly gate: GateMode;
+  readonly gate_reason: string;
+  readonly enabled: boolean;
+  readonly dry_run: boolean;
+  readonly speed_scale: number;
+  readonly observation_age_ms: number;
   readonly mode: Mode;
   readonly language: 'on' | 'off';
   readonly provider: string;
@@ -32,6 +40,7 @@ export interface StatusMessage {
   readonly queued: number;
   readonly ticks: bigint;
   readonly fresh_ticks: bigint;
+  readonly missed_ticks: bigint;
   readonly frames: bigint;
   readonly chunks: bigint;
   readonly tokens: bigint;
@@ -46,14 +55,25 @@ export interface StatusMessage {
   readonly last_error: string;
 }
 
+/** What the safety gate does, and why. */
+export interface GateContext {
+  readonly mode: GateMode;
+  readonly reason: string;
+  readonly enabled: boolean;
+  readonly dryRun: boolean;
+  readonly speedScale: number;
+  /** Of the observation that the playing chunk answers; null without one. */
+  readonly observationAgeMs: number | null;
+}
+
 /** What the status says beside the counters. */
 export interface StatusContext {
   readonly nowNs: bigint;
   /** Monotonic, for the rates. */
   readonly nowMs: number;
+  readonly lifecycle: StateName;
   readonly engineUp: boolean;
-  readonly stopping: boolean;
-  readonly gate: GateMode;
+  readonly gate: GateContext;
   readonly mode: Mode;
   readonly instruction: string;
   readonly drops: readonly (readonly [ErrorCode, bigint])[];
@@ -65,6 +85,7 @@ export interface StatusContext {
 interface Counters {
   ticks: number;
   freshTicks: number;
+  missed: number;
   frames: number;
   chunks: number;
   tokens: number;
@@ -79,6 +100,7 @@ interface Counters {
 const NOTHING: Counters = {
   ticks: 0,
   freshTicks: 0,
+  missed: 0,
   frames: 0,
   chunks: 0,
   tokens: 0,
@@ -88,6 +110,8 @@ const NOTHING: Counters = {
   begun: 0,
   begunMs: 0,
 };
+
+const ENDING: ReadonlySet<StateName> = new Set(['deactivating', 'cleaningup', 'shuttingdown', 'finalized']);
 
 /** Rates over less than this would be noise: an extra status between two regular ones repeats the last rates. */
 const MIN_PERIOD_MS = 200;
@@ -110,6 +134,11 @@ export class StatusBoard {
   tick(fresh: boolean): void {
     this.#counters.ticks += 1;
     if (fresh) this.#counters.freshTicks += 1;
+  }
+
+  /** Ticks that the timer left out and nobody made up for. */
+  missed(ticks: number): void {
+    this.#counters.missed += ticks;
   }
 
   frame(): void {
@@ -149,6 +178,11 @@ export class StatusBoard {
     this.#stats = null;
   }
 
+  /** Where and how the model runs; null before the first engine. */
+  get engine(): EngineInfo | null {
+    return this.#info;
+  }
+
   stats(stats: FrameStats): void {
     this.#stats = stats;
     this.#batchMax = Math.max(this.#batchMax, stats.batch);
@@ -157,10 +191,18 @@ export class StatusBoard {
 
   message(context: StatusContext): StatusMessage {
     this.#updateRates(context.nowMs);
-    const { ticks, freshTicks, frames, chunks, tokens, finished } = this.#counters;
+    const { gate } = context;
+    const { ticks, freshTicks, missed, frames, chunks, tokens, finished } = this.#counters;
     return {
       stamp: fromNs(context.nowNs),
       state: this.#state(context),
+      lifecycle: context.lifecycle,
+      gate: gate.mode,
+      gate_reason: gate.reason,
+      enabled: gate.enabled,
+      dry_run: gate.dryRun,
+      speed_scale: gate.speedScale,
+      observation_age_ms: gate.observationAgeMs ?? 0,
       mode: context.mode,
       language: this.#language,
       provider: this.#info?.provider ?? '',
@@ -178,6 +220,7 @@ export class StatusBoard {
       queued: this.#stats?.queued ?? 0,
       ticks: BigInt(ticks),
       fresh_ticks: BigInt(freshTicks),
+      missed_ticks: BigInt(missed),
       frames: BigInt(frames),
       chunks: BigInt(chunks),
       tokens: BigInt(tokens),
@@ -193,10 +236,11 @@ export class StatusBoard {
     };
   }
 
-  #state({ stopping, engineUp, gate }: StatusContext): NodeState {
-    if (stopping) return 'stopping';
-    if (!engineUp) return this.#info === null ? 'starting' : 'engine_down';
-    return gate === 'active' || gate === 'ramp' ? 'running' : 'holding';
+  #state({ lifecycle, engineUp, gate }: StatusContext): NodeState {
+    if (ENDING.has(lifecycle)) return 'stopping';
+    if (lifecycle !== 'active') return 'starting';
+    if (!engineUp) return 'engine_down';
+    return gate.mode === 'active' || gate.mode === 'ramp' ? 'running' : 'holding';
   }
 
   #updateRates(nowMs: number): void {

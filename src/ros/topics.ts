@@ -1,91 +1,103 @@
-/** Everything that the node opens on the ROS graph: publishers here, subscriptions with the handlers they feed. */
-import { qos } from './rcl';
-import type { Rcl, RclMessageInfo, RclNode, RclPublisher, RclServiceResponse } from './rcl';
-import { readCompressedImage, readImage, readJointState } from './cdr';
-import type { CameraMessage } from './ingest';
-import type { MessageOrigin } from './instruction';
-import type { JointStateMessage, LanguageRequestMessage, StringMessage } from './messages';
-import type { Robot } from '../core/robot';
+/** Everything that the node opens on the ROS graph, as data. Names are relative; a name with / in front is not. */
+import type { CameraInput, Robot } from '../core/robot';
+import type { Durability, Reliability } from './rcl';
 
-export interface Publishers {
-  readonly action: RclPublisher;
-  readonly actionChunk: RclPublisher;
-  readonly tokens: RclPublisher;
-  readonly caption: RclPublisher;
-  readonly status: RclPublisher;
+export interface Qos {
+  readonly reliability: Reliability;
+  /** Keep last. */
+  readonly depth: number;
+  readonly durability: Durability;
 }
 
-export const createPublishers = (rcl: Rcl, node: RclNode): Publishers => ({
-  action: node.createPublisher('std_msgs/msg/Float64MultiArray', 'action', { qos: qos(rcl, 'reliable', 1) }),
-  actionChunk: node.createPublisher('oxygen_vla/msg/ActionChunk', 'action_chunk', {
-    qos: qos(rcl, 'reliable', 1),
-  }),
-  tokens: node.createPublisher('oxygen_vla/msg/LanguageToken', 'language/tokens', {
-    qos: qos(rcl, 'reliable', 100),
-  }),
-  caption: node.createPublisher('std_msgs/msg/String', 'language/text', { qos: qos(rcl, 'reliable', 1) }),
-  status: node.createPublisher('oxygen_vla/msg/Status', 'status', {
-    qos: qos(rcl, 'reliable', 1, 'transient_local'),
-  }),
+export interface TopicSpec {
+  readonly name: string;
+  readonly type: string;
+  readonly direction: 'in' | 'out';
+  readonly qos: Qos;
+  /** Tells entities of the same topic apart in the names of QoS overrides. */
+  readonly id?: string;
+}
+
+const reliable = (depth: number, durability: Durability = 'volatile'): Qos => ({
+  reliability: 'reliable',
+  depth,
+  durability,
+});
+/** REP-2003: sensor data is taken as it comes. */
+const sensor = (depth: number): Qos => ({ reliability: 'best_effort', depth, durability: 'volatile' });
+
+const output = (name: string, type: string, qos: Qos): TopicSpec => ({ name, type, direction: 'out', qos });
+const input = (name: string, type: string, qos: Qos, id?: string): TopicSpec => ({
+  name,
+  type,
+  direction: 'in',
+  qos,
+  ...(id === undefined ? {} : { id }),
 });
 
-export interface Handlers {
-  /** `read` decodes and may throw OxygenError; `topic` is for messages. */
-  camera(slot: string, topic: string, read: () => CameraMessage): void;
-  jointState(topic: string, read: () => JointStateMessage): void;
-  instruction(text: string, origin: MessageOrigin): void;
-  languageRequest(message: LanguageRequestMessage): void;
-  cancelRequest(id: string): void;
-  reset(): string;
+/** Types of `action` and `action_preview`, by the parameter `action_type`. */
+export const ACTION_MESSAGES = {
+  multi_array: 'std_msgs/msg/Float64MultiArray',
+  joint_trajectory: 'trajectory_msgs/msg/JointTrajectory',
+} as const;
+
+/** While the node is configured. */
+export const OUTPUTS = {
+  action: output('action', ACTION_MESSAGES.multi_array, reliable(1)),
+  actionPreview: output('action_preview', ACTION_MESSAGES.multi_array, reliable(1)),
+  actionChunk: output('action_chunk', 'oxygen_vla/msg/ActionChunk', reliable(1)),
+  chunkTrajectory: output('action_chunk/joint_trajectory', ACTION_MESSAGES.joint_trajectory, reliable(1)),
+  tokens: output('language/tokens', 'oxygen_vla/msg/LanguageToken', reliable(100)),
+  caption: output('language/text', 'std_msgs/msg/String', reliable(1)),
+  markers: output('markers', 'visualization_msgs/msg/MarkerArray', reliable(1)),
+  predicted: output('predicted/joint_states', 'sensor_msgs/msg/JointState', reliable(1)),
+} as const satisfies Readonly<Record<string, TopicSpec>>;
+
+/** In every state of the node. */
+export const MONITORS = {
+  status: output('status', 'oxygen_vla/msg/Status', reliable(1, 'transient_local')),
+  diagnostics: output('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', reliable(10)),
+  transitions: output('~/transition_event', 'lifecycle_msgs/msg/TransitionEvent', reliable(10)),
+} as const satisfies Readonly<Record<string, TopicSpec>>;
+
+/**
+ * A volatile publisher does not match a transient-local subscription, and a volatile subscription misses what was
+ * latched before the start: two subscriptions hear both.
+ */
+export const INPUTS = {
+  instruction: input('instruction', 'std_msgs/msg/String', reliable(1)),
+  instructionLatched: input('instruction', 'std_msgs/msg/String', reliable(1, 'transient_local'), 'latched'),
+  languageRequest: input('language_request', 'oxygen_vla/msg/LanguageRequest', reliable(100)),
+  cancelRequest: input('cancel_request', 'std_msgs/msg/String', reliable(100)),
+} as const satisfies Readonly<Record<string, TopicSpec>>;
+
+export const cameraTopic = ({ topic, transport }: CameraInput): TopicSpec =>
+  input(topic, transport === 'raw' ? 'sensor_msgs/msg/Image' : 'sensor_msgs/msg/CompressedImage', sensor(1));
+
+export const stateTopic = ({ state }: Pick<Robot, 'state'>): TopicSpec =>
+  input(state.topic, 'sensor_msgs/msg/JointState', sensor(5));
+
+/** All but the sensors, which the robot file names. */
+export const TOPICS: readonly TopicSpec[] = [
+  ...Object.values(INPUTS),
+  ...Object.values(OUTPUTS),
+  ...Object.values(MONITORS),
+];
+
+export interface ServiceSpec {
+  readonly name: string;
+  readonly type: string;
 }
 
-/** Sensor topics come serialised: the same decoder serves bags, and pixels are not copied. */
-export function createSubscriptions(rcl: Rcl, node: RclNode, robot: Robot, handlers: Handlers): void {
-  const sensor = (depth: number): object => ({ qos: qos(rcl, 'best_effort', depth), isRaw: true });
-  for (const { slot, topic, transport } of robot.cameras) {
-    const type = transport === 'raw' ? 'sensor_msgs/msg/Image' : 'sensor_msgs/msg/CompressedImage';
-    const read = (bytes: Uint8Array): CameraMessage =>
-      transport === 'raw'
-        ? { kind: 'raw', message: readImage(bytes) }
-        : { kind: 'compressed', message: readCompressedImage(bytes) };
-    node.createSubscription(type, topic, sensor(1), (bytes: Uint8Array) =>
-      handlers.camera(slot, topic, () => read(bytes)),
-    );
-  }
-  node.createSubscription('sensor_msgs/msg/JointState', robot.state.topic, sensor(5), (bytes: Uint8Array) =>
-    handlers.jointState(robot.state.topic, () => readJointState(bytes)),
-  );
-  // A volatile publisher does not match a transient-local subscription, and a volatile subscription misses what
-  // was latched before the start: two subscriptions hear both.
-  for (const durability of ['volatile', 'transient_local'] as const) {
-    node.createSubscription(
-      'std_msgs/msg/String',
-      'instruction',
-      { qos: qos(rcl, 'reliable', 1, durability) },
-      (message: StringMessage, info: RclMessageInfo) =>
-        handlers.instruction(message.data, {
-          publisher: String(info.publisherGid),
-          sentNs: info.sourceTimestamp,
-        }),
-    );
-  }
-  node.createSubscription(
-    'oxygen_vla/msg/LanguageRequest',
-    'language_request',
-    { qos: qos(rcl, 'reliable', 100) },
-    (message: LanguageRequestMessage) => handlers.languageRequest(message),
-  );
-  node.createSubscription(
-    'std_msgs/msg/String',
-    'cancel_request',
-    { qos: qos(rcl, 'reliable', 100) },
-    (message: StringMessage) => handlers.cancelRequest(message.data),
-  );
-  node.createService(
-    'std_srvs/srv/Trigger',
-    '~/reset',
-    {},
-    (_request: unknown, response: RclServiceResponse) =>
-      response.send({ success: true, message: handlers.reset() }),
-  );
-}
+export const SERVICES = {
+  reset: { name: '~/reset', type: 'std_srvs/srv/Trigger' },
+  enable: { name: '~/enable', type: 'std_srvs/srv/SetBool' },
+  changeState: { name: '~/change_state', type: 'lifecycle_msgs/srv/ChangeState' },
+  getState: { name: '~/get_state', type: 'lifecycle_msgs/srv/GetState' },
+  getAvailableStates: { name: '~/get_available_states', type: 'lifecycle_msgs/srv/GetAvailableStates' },
+  getAvailableTransitions: {
+    name: '~/get_available_transitions',
+    type: 'lifecycle_msgs/srv/GetAvailableTransitions',
+  },
+  getTransitionGraph: { name: '~/get_transition_graph', type: 'lifecycle_msgs/srv/GetAvailableTransitions' },
+} as const satisfies Readonly<Record<string, ServiceSpec>>;

@@ -123,7 +123,6 @@ async function generate(
     maxQueue: joins.length,
     maxPrefixLength,
     stopIds,
-    executeMs: 0,
     ageingMs: 0,
   });
   const noise = golden.floats('goldens_jax.safetensors', 'noise');
@@ -159,6 +158,7 @@ async function generate(
 const tunables = (steps: number): Tunables => ({
   tokensPerFrame: { kind: 'fixed', steps },
   replanRateHz: 0,
+  executeMs: 0,
   standing: [],
 });
 

@@ -1,14 +1,14 @@
 /** `auto`: as many decode steps as the playing chunk leaves time for. Checked against the arithmetic, in virtual time. */
-import type { SchedulerOptions } from '../../src/core/scheduler-io';
+import type { Tunables } from '../../src/core/types';
 import { auto, Bench, COSTS, tunables } from './bench';
 
 const CHUNK_MS = COSTS.prefill + COSTS.denoise;
 
 /** A long request with every chunk, so that there is always something to say. */
-function talking(decode: number, options: Partial<SchedulerOptions>): Bench {
+function talking(decode: number, more: Partial<Tunables>): Bench {
   const table = { ...COSTS, vision: 0, decode: { 1: decode } };
   const b = new Bench(
-    { tunables: tunables({ tokensPerFrame: auto(2) }), ...options },
+    { tunables: tunables({ tokensPerFrame: auto(2), ...more }) },
     { decode },
     4,
     { periodMs: 0 },
@@ -51,25 +51,25 @@ it.each([0, 100, 400])('a model too slow for a chunk of %d ms gives the least st
 });
 
 it('asks at once when nobody speaks', () => {
-  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2) }), executeMs: 5000 }, {}, 4, { periodMs: 0 }); // prettier-ignore
+  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2), executeMs: 5000 }) }, {}, 4, { periodMs: 0 }); // prettier-ignore
   expect(new Set(b.run(4000).frameMs())).toEqual(new Set([CHUNK_MS]));
 });
 
 it('keeps to replan_rate_hz', () => {
-  const capped = tunables({ tokensPerFrame: auto(2), replanRateHz: 2 });
+  const capped = { replanRateHz: 2 };
   for (const executeMs of [0, 600]) {
-    const b = talking(10, { executeMs, tunables: capped });
+    const b = talking(10, { executeMs, ...capped });
     expect(new Set(b.frameMs().slice(1))).toEqual(new Set([500]));
     expect(new Set(stepsOf(b))).toEqual(new Set([25]));
   }
   // A chunk that plays longer than the cap's period decides.
-  expect(new Set(stepsOf(talking(10, { executeMs: 800, tunables: capped })))).toEqual(new Set([28]));
+  expect(new Set(stepsOf(talking(10, { executeMs: 800, ...capped })))).toEqual(new Set([28]));
 });
 
 it('asks earlier by the time that a frame takes to come', () => {
   const table = { ...COSTS, vision: 0, decode: { 1: 10 } };
   const b = new Bench(
-    { tunables: tunables({ tokensPerFrame: auto(2) }), executeMs: 700 },
+    { tunables: tunables({ tokensPerFrame: auto(2), executeMs: 700 }) },
     {},
     4,
     { periodMs: 0, latencyMs: 40 },
@@ -86,7 +86,7 @@ it('asks earlier by the time that a frame takes to come', () => {
 
 it('after a reset the next frame begins at once, and its chunk plays from when it came out', () => {
   const table = { ...COSTS, vision: 0, decode: { 1: 10 } };
-  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2) }), executeMs: 500 }, {}, 4, { periodMs: 0 }, table); // prettier-ignore
+  const b = new Bench({ tunables: tunables({ tokensPerFrame: auto(2), executeMs: 500 }) }, {}, 4, { periodMs: 0 }, table); // prettier-ignore
   b.at(0, () => b.ask('a', { maxTokens: 30, keepOnInstruction: true }));
   b.at(295, () => {
     b.epoch = 1;

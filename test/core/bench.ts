@@ -15,6 +15,7 @@ export const auto = (minSteps: number): TokensPerFrame => ({ kind: 'auto', minSt
 export const tunables = (more: Partial<Tunables> = {}): Tunables => ({
   tokensPerFrame: fixed(5),
   replanRateHz: 0,
+  executeMs: 0,
   standing: [],
   ...more,
 });
@@ -25,7 +26,6 @@ export const OPTIONS: SchedulerOptions = {
   maxQueue: 8,
   maxPrefixLength: 8,
   stopIds: [],
-  executeMs: 0,
   ageingMs: 0,
 };
 

@@ -12,8 +12,8 @@ const { createEngineClient } = require(join(ROOT, 'dist/engine/client.js')) as t
 
 const OPTIONS: EngineOptions = {
   engineDir: engineDir('demo'), cameras: ['base_0_rgb'], robot: null, threads: 1, seed: 1n, denoiseSteps: 10, maxRequests: 4, maxQueue: 8, maxTokens: 64,
-  maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, mode: 'oxygen', executeMs: 0, ageingMs: 5000,
-  tunables: { tokensPerFrame: { kind: 'fixed', steps: 5 }, replanRateHz: 0, standing: [] },
+  providers: ['cpu'], maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, mode: 'oxygen', ageingMs: 5000,
+  tunables: { tokensPerFrame: { kind: 'fixed', steps: 5 }, replanRateHz: 0, executeMs: 0, standing: [] },
 }; // prettier-ignore
 
 type Event = ClientModule.EngineEvent;

@@ -46,8 +46,8 @@ describe.each([
     const requests = Object.entries(f.texts);
     const { scheduler } = deploy(sessions, {
     attention: 'bidirectional', denoiseSteps: sessions.manifest.model.denoiseSteps, seed: 0n, cameras: 1, maxRequests: requests.length,
-    maxQueue: 8, maxTokens: 24, maxSeedTokens: 16, mode: 'oxygen', executeMs: 0, ageingMs: 0,
-    tunables: { tokensPerFrame: { kind: 'fixed', steps: 24 }, replanRateHz: 0, standing: [] }, stopIds: [sessions.manifest.special.end],
+    maxQueue: 8, maxTokens: 24, maxSeedTokens: 16, mode: 'oxygen', ageingMs: 0,
+    tunables: { tokensPerFrame: { kind: 'fixed', steps: 24 }, replanRateHz: 0, executeMs: 0, standing: [] }, stopIds: [sessions.manifest.special.end],
   }); // prettier-ignore
     const frame = io.frame(
       {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { ToEngine } from '../../src/engine/protocol';
 import { Goal } from '../../src/ros/goal';
-import { readParameters } from '../../src/ros/params';
+import { engineTunables, readParameters } from '../../src/ros/params';
 
 const VALUES = readParameters(
   new Map<string, unknown>([
@@ -25,6 +25,8 @@ function setUp() {
   };
   const goal = new Goal({
     values: VALUES,
+    tunables: (values, instruction) =>
+      engineTunables(values, instruction, { rates: { trainHz: 20, executeSteps: null } }, 10),
     log: { info: line => log.push(line), warn: fail, error: fail },
     send: tell,
     onTunables: () => undefined,

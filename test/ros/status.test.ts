@@ -18,13 +18,22 @@ const done = (over: Partial<Done> = {}): Done => ({
   ...over,
 });
 
+const GATE = {
+  mode: 'active',
+  reason: '',
+  enabled: true,
+  dryRun: false,
+  speedScale: 1,
+  observationAgeMs: 40,
+} as const;
+
 const message = (board: StatusBoard, nowMs: number): StatusMessage =>
   board.message({
     nowNs: 0n,
     nowMs,
+    lifecycle: 'active',
     engineUp: true,
-    stopping: false,
-    gate: 'active',
+    gate: GATE,
     mode: 'shared',
     instruction: '',
     drops: [],

@@ -1,0 +1,140 @@
+/** Opens what the table of topics says, with the QoS overrides of the parameters, and closes it again. */
+import type { Robot } from '../core/robot';
+import { readCompressedImage, readImage, readJointState } from './cdr';
+import type { CameraMessage } from './ingest';
+import type { MessageOrigin } from './instruction';
+import type { JointStateMessage, LanguageRequestMessage, StringMessage } from './messages';
+import type { ActionType } from './parameter-table';
+import { qosProfile } from './rcl';
+import type {
+  Rcl,
+  RclMessageInfo,
+  RclNode,
+  RclPublisher,
+  RclServiceResponse,
+  SubscriptionCallback,
+} from './rcl';
+import { ACTION_MESSAGES, INPUTS, MONITORS, OUTPUTS, SERVICES, cameraTopic, stateTopic } from './topics';
+import type { TopicSpec } from './topics';
+
+export type Monitors = Readonly<Record<keyof typeof MONITORS, RclPublisher>>;
+export type Outputs = Readonly<Record<keyof typeof OUTPUTS, RclPublisher>>;
+
+/** Opened in every state of the node, for its whole life. */
+export const createMonitors = (rcl: Rcl, node: RclNode): Monitors => publishersOf(rcl, node, MONITORS);
+
+export interface Handlers {
+  /** `read` decodes and may throw OxygenError; `topic` is for messages. */
+  camera(slot: string, topic: string, read: () => CameraMessage): void;
+  jointState(topic: string, read: () => JointStateMessage): void;
+  instruction(text: string, origin: MessageOrigin): void;
+  languageRequest(message: LanguageRequestMessage): void;
+  cancelRequest(id: string): void;
+  /** What was done, for people. */
+  reset(): string;
+  enable(on: boolean): string;
+}
+
+/** What a configured node has open. */
+export class Entities {
+  readonly outputs: Outputs;
+  /** All topics with their resolved names, for those who compare them with the graph. */
+  readonly topics: readonly TopicSpec[];
+  readonly #node: RclNode;
+  readonly #close: (() => void)[] = [];
+
+  constructor(rcl: Rcl, node: RclNode, robot: Robot, actionType: ActionType, handlers: Handlers) {
+    this.#node = node;
+    const type = ACTION_MESSAGES[actionType];
+    const outputs = {
+      ...OUTPUTS,
+      action: { ...OUTPUTS.action, type },
+      actionPreview: { ...OUTPUTS.actionPreview, type },
+    };
+    this.outputs = publishersOf(rcl, node, outputs);
+    const inputs = this.#subscribe(rcl, robot, handlers);
+    this.#serve(handlers);
+    this.topics = [...Object.values(outputs), ...inputs].map(topic => ({
+      ...topic,
+      name: node.resolveTopicName(topic.name),
+    }));
+  }
+
+  close(): void {
+    for (const publisher of Object.values(this.outputs)) this.#node.destroyPublisher(publisher);
+    for (const close of this.#close.splice(0)) close();
+  }
+
+  /** Sensor topics come serialised: the same decoder serves bags, and pixels are not copied. */
+  #subscribe(rcl: Rcl, robot: Robot, handlers: Handlers): readonly TopicSpec[] {
+    const inputs: TopicSpec[] = [];
+    const subscribe = (topic: TopicSpec, options: object, callback: SubscriptionCallback): void => {
+      const qos = qosProfile(rcl, topic);
+      const subscription = this.#node.createSubscription(
+        topic.type,
+        topic.name,
+        { ...qos, ...options },
+        callback,
+      );
+      this.#close.push(() => this.#node.destroySubscription(subscription));
+      inputs.push(topic);
+    };
+    const raw = { isRaw: true };
+    for (const camera of robot.cameras) {
+      const { slot, topic, transport } = camera;
+      const read = (bytes: Uint8Array): CameraMessage =>
+        transport === 'raw'
+          ? { kind: 'raw', message: readImage(bytes) }
+          : { kind: 'compressed', message: readCompressedImage(bytes) };
+      subscribe(cameraTopic(camera), raw, (bytes: Uint8Array) =>
+        handlers.camera(slot, topic, () => read(bytes)),
+      );
+    }
+    subscribe(stateTopic(robot), raw, (bytes: Uint8Array) =>
+      handlers.jointState(robot.state.topic, () => readJointState(bytes)),
+    );
+    for (const topic of [INPUTS.instruction, INPUTS.instructionLatched]) {
+      subscribe(topic, {}, (message: StringMessage, info: RclMessageInfo) =>
+        handlers.instruction(message.data, {
+          publisher: String(info.publisherGid),
+          sentNs: info.sourceTimestamp,
+        }),
+      );
+    }
+    subscribe(INPUTS.languageRequest, {}, (message: LanguageRequestMessage) =>
+      handlers.languageRequest(message),
+    );
+    subscribe(INPUTS.cancelRequest, {}, (message: StringMessage) => handlers.cancelRequest(message.data));
+    return inputs;
+  }
+
+  #serve(handlers: Handlers): void {
+    const serve = (
+      { type, name }: { type: string; name: string },
+      answer: (data: boolean) => string,
+    ): void => {
+      const service = this.#node.createService(
+        type,
+        name,
+        {},
+        (request: { readonly data?: boolean }, response: RclServiceResponse) =>
+          response.send({ success: true, message: answer(request.data === true) }),
+      );
+      this.#close.push(() => this.#node.destroyService(service));
+    };
+    serve(SERVICES.reset, () => handlers.reset());
+    serve(SERVICES.enable, on => handlers.enable(on));
+  }
+}
+
+function publishersOf<K extends string>(
+  rcl: Rcl,
+  node: RclNode,
+  topics: Readonly<Record<K, TopicSpec>>,
+): Readonly<Record<K, RclPublisher>> {
+  const publishers = Object.entries<TopicSpec>(topics).map(([key, topic]) => [
+    key,
+    node.createPublisher(topic.type, topic.name, qosProfile(rcl, topic)),
+  ]);
+  return Object.fromEntries(publishers) as Record<K, RclPublisher>;
+}

@@ -1,0 +1,43 @@
+/** Peers on the graph, as the node asks for them. */
+import { GraphWatch, nameFaults, otherPublishers } from './graph-watch';
+import type { EndpointInfo, GraphSource } from './graph-watch';
+import type { ParameterValues } from './parameter-spec';
+import type { RclNode } from './rcl';
+import { MONITORS, OUTPUTS } from './topics';
+import type { TopicSpec } from './topics';
+
+const source = (node: RclNode): GraphSource => ({
+  infoPublishers: topic => node.getPublishersInfoByTopic(topic) as readonly EndpointInfo[],
+  infoSubscriptions: topic => node.getSubscriptionsInfoByTopic(topic) as readonly EndpointInfo[],
+  nodeNames: () =>
+    node
+      .getNodeNamesAndNamespaces()
+      .map(({ name, namespace }) => `${namespace === '/' ? '' : namespace}/${name}`),
+});
+
+/** `topics`: with resolved names, and the policies that they were opened with. */
+export function watchGraph(node: RclNode, topics: readonly TopicSpec[]): GraphWatch {
+  const status = { ...MONITORS.status, name: node.resolveTopicName(MONITORS.status.name) };
+  const commands = node.resolveTopicName(OUTPUTS.action.name);
+  const endpoints = [status, ...topics].map(({ name, ...rest }) => ({
+    ...rest,
+    topic: name,
+    exclusive: name === commands && rest.direction === 'out',
+  }));
+  return new GraphWatch(node.getFullyQualifiedName(), endpoints, source(node));
+}
+
+/** Why commands may not begin: another node commands the robot, or has our name. Null: they may. */
+export function otherCommanders(node: RclNode, values: ParameterValues): string | null {
+  if (values.get('allow_other_publishers') === true || values.get('dry_run') === true) return null;
+  const ours = node.getFullyQualifiedName();
+  const { infoPublishers, nodeNames } = source(node);
+  const [twin] = nameFaults(ours, nodeNames());
+  if (twin) return twin.message;
+  const topic = node.resolveTopicName(OUTPUTS.action.name);
+  const others = otherPublishers(ours, infoPublishers(topic));
+  return others.length === 0
+    ? null
+    : `${topic}: ${others.join(', ')} publishes there too, and a robot must not get two commands at once; ` +
+        'stop it, remap one of the topics, or set allow_other_publishers';
+}
