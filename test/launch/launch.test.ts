@@ -28,7 +28,8 @@ test('every argument has a description', () => {
   expect(described.map(({ name }) => name).sort()).toEqual(
     [
       ...['namespace', 'name', 'params_file', 'log_level', 'enclave', 'use_respawn'],
-      ...['engine', 'robot', 'mode', 'autostart', 'use_sim_time', 'bag', 'bag_option', 'rviz'],
+      ...['engine', 'robot', 'mode', 'action_topic', 'action_type'],
+      ...['autostart', 'use_sim_time', 'bag', 'bag_option', 'rviz'],
     ].sort(),
   );
   for (const { description } of described) expect(description).toMatch(/^[A-Za-z].{10,}[^.]$/);
@@ -37,7 +38,16 @@ test('every argument has a description', () => {
 test('without arguments: the node alone, as the parameter file says', () => {
   const argv = [
     ...[NODE, 'node', '--ros-args', '--log-level', 'info', '--enclave', '/'],
-    ...['--ros-args', '-r', '__node:=oxygen', '--params-file', join(SHARE, 'config/oxygen.yaml')],
+    ...[
+      '--ros-args',
+      '-r',
+      '__node:=oxygen',
+      '-r',
+      '__ns:=/',
+      '--params-file',
+      join(SHARE, 'config/oxygen.yaml'),
+    ],
+    ...['-r', 'action:=action'],
   ];
   expect(resolveLaunch({}).processes).toEqual([{ argv, respawnDelay: null }]);
 });
@@ -50,6 +60,8 @@ test('all arguments: node, bag and RViz', () => {
     engine: '/e',
     robot: '/r.yaml',
     mode: 'shared',
+    action_topic: '/controller/commands',
+    action_type: 'joint_trajectory',
     autostart: 'false',
     use_sim_time: 'false',
     log_level: 'debug',
@@ -64,6 +76,7 @@ test('all arguments: node, bag and RViz', () => {
     ['vla:engine', text('/e')],
     ['vla:robot', text('/r.yaml')],
     ['vla:mode', text('shared')],
+    ['vla:action_type', text('joint_trajectory')],
     ['vla:autostart', 'False'],
     ['vla:use_sim_time', 'True'], // a bag has its own time
   ];
@@ -72,6 +85,7 @@ test('all arguments: node, bag and RViz', () => {
       ...[NODE, 'node', '--ros-args', '--log-level', 'debug', '--enclave', '/oxygen'],
       ...['--ros-args', '-r', '__node:=vla', '-r', '__ns:=/arm/left', '--params-file', '/my files/p.yaml'],
       ...parameters.flatMap(([name, value]) => ['-p', `${name}:=${value}`]),
+      ...['-r', 'action:=/controller/commands'],
     ],
     respawnDelay: 2,
   });
@@ -96,10 +110,10 @@ test.each<[Record<string, string>, [string, string][]]>([
 });
 
 test('what is set exists', () => {
-  const some = { engine: 'e', robot: 'r', mode: 'm', autostart: 'true', bag: 'b' };
+  const some = { engine: 'e', robot: 'r', mode: 'm', action_type: 't', autostart: 'true', bag: 'b' };
   const known = [...parameterSpecs(new Map()).map(spec => spec.name), 'use_sim_time'];
   const set = parametersOf(launchCommand(some)).map(([name]) => name.replace('oxygen:', ''));
-  expect(set).toHaveLength(5);
+  expect(set).toHaveLength(6);
   expect(known).toEqual(expect.arrayContaining(set));
 });
 

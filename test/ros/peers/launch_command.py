@@ -1,7 +1,7 @@
 """Prints what `ros2 launch FILE name:=value ...` would run, as JSON: the arguments of the launch file and the processes.
 
 Knows only what our launch file uses, and refuses everything else, as launch_xml does: arg, let, group,
-set_parameter(s_from_file), node, executable, if, and the substitutions var, find-pkg-share and eval. Order and form of
+set_parameter(s_from_file), node, remap, executable, if, and the substitutions var, find-pkg-share and eval. Order and form of
 the command lines are those of launch and launch_ros (Humble to Jazzy).
 """
 
@@ -22,6 +22,7 @@ ATTRIBUTES = {
     "set_parameters_from_file": {"filename"},
     "set_parameter": {"name", "value"},
     "node": {"pkg", "exec", "name", "namespace", "args", "ros_args", "output", "respawn", "respawn_delay"},
+    "remap": {"from", "to"},
     "executable": {"cmd", "output"},
 }
 SUBSTITUTION = re.compile(r"\$\((var|find-pkg-share) ([\w-]+)\)")
@@ -101,10 +102,13 @@ class Launch:
         argv = [f"{prefix_of(package)}/lib/{package}/{attributes['exec']}", *self.words(attributes["args"])]
         if "ros_args" in attributes:
             argv += ["--ros-args", *self.words(attributes["ros_args"])]
-        argv += ["--ros-args", "-r", f"__node:={self.substitute(attributes['name'])}"]
-        argv += ["-r", f"__ns:=/{namespace}"] if namespace else []
+        argv += ["--ros-args", "-r", f"__node:={self.substitute(attributes['name'])}", "-r", f"__ns:=/{namespace}"]
         delay = float(attributes["respawn_delay"]) if self.truth(attributes.get("respawn", "false")) else None
         self.processes.append({"argv": argv + parameters, "respawnDelay": delay})
+
+    def on_remap(self, attributes, _):
+        names = [self.substitute(attributes[side]) for side in ("from", "to")]
+        self.processes[-1]["argv"] += ["-r", ":=".join(names)]
 
     def on_executable(self, attributes, _):
         self.processes.append({"argv": self.words(attributes["cmd"]), "respawnDelay": None})
