@@ -10,9 +10,9 @@ import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
 import { ActionOutput } from './action-output';
 import { ActionStream } from './action-stream';
-import { Beat } from './beat';
 import type { Ticks } from './beat';
 import type { DropLog, Logger } from './drops';
+import { onEngineEvent } from './engine-events';
 import { Entities } from './entities';
 import { FramePull } from './frames';
 import type { Preprocessing } from './frames';
@@ -21,14 +21,14 @@ import { Ingest } from './ingest';
 import type { InputHealth } from './input-health';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
-import { readyLine } from './log-lines';
 import type { LoopWatch } from './loop-delay';
 import type { LanguageTokenMessage } from './outputs';
 import type { ParameterValues } from './parameter-spec';
 import type { ActionType } from './parameter-table';
 import { controlSettings, engineTunables } from './params';
-import type { Rcl, RclNode, RclTimer } from './rcl';
+import type { Rcl, RclNode } from './rcl';
 import type { StatusBoard } from './status';
+import { Ticker } from './ticker';
 import type { TopicSpec } from './topics';
 import { Trickle } from './trickle';
 
@@ -52,6 +52,8 @@ export interface NodeDeps {
 }
 
 const MONITOR_HZ = 10;
+/** Of the engine's; the status tells them at once. */
+const NEWS: ReadonlySet<EngineEvent['type']> = new Set(['up', 'down', 'language-off']);
 /** Velocities come to rest within this, or the last command stops them at once. */
 const SETTLE_MS = 1000;
 
@@ -66,12 +68,10 @@ export class OxygenNode {
     this.#checked('language/tokens', () => this.#entities?.outputs.tokens.publish(message)),
   );
   readonly #goal: Goal;
+  readonly #ticker: Ticker;
   #values: ParameterValues;
   #entities: Entities | null = null;
   #engineEvents: Subscription | null = null;
-  #timer: RclTimer | null = null;
-  /** Held for as long as its timer: rclnodejs does not, and a timer of a collected clock ends the process. */
-  #steady: object | null = null;
   #engineUp = false;
   #active = false;
   #ticks = 0;
@@ -94,7 +94,7 @@ export class OxygenNode {
         maxStartJump: Number(values.get('max_start_jump')),
       },
       settings: controlSettings(values, robot),
-      publishAction: command => this.#output.action(command, this.#periodNs),
+      publishAction: command => this.#output.action(command, this.#ticker.periodNs),
       publishChunk: (chunk, startNs, stepSeconds) => this.#onChunk(chunk, startNs, stepSeconds),
       onCommand: fresh => deps.board.tick(fresh),
       onChunk: () => deps.board.chunk(),
@@ -104,6 +104,9 @@ export class OxygenNode {
         this.#beginAnew();
       },
     });
+    this.#ticker = new Ticker(deps.rcl, deps.node, deps.loop, Number(values.get('action_rate_hz')), ticks =>
+      this.#onTicks(ticks),
+    );
     this.#ingest = new Ingest(robot, nowMs(), refused =>
       drops.drop(refused.code, refused.message, refused.topic),
     );
@@ -207,7 +210,7 @@ export class OxygenNode {
   activate(): void {
     this.#active = true;
     this.#actions.activate(this.#nowNs());
-    this.#startTimer();
+    this.#ticker.start();
     this.#pull.offer();
   }
 
@@ -218,8 +221,8 @@ export class OxygenNode {
     this.#active = false;
     this.#actions.stopPlaying(this.#nowNs());
     const patienceMs = nowMs() + SETTLE_MS;
-    while (!this.#actions.settled && nowMs() < patienceMs) await pause(Number(this.#periodNs) / 1e6);
-    this.#stopTimer();
+    while (!this.#actions.settled && nowMs() < patienceMs) await pause(Number(this.#ticker.periodNs) / 1e6);
+    this.#ticker.stop();
     this.#actions.end();
     this.#beginAnew();
   }
@@ -243,31 +246,11 @@ export class OxygenNode {
     this.#goal.parameters(values);
     this.#actions.change(controlSettings(values, this.#deps.robot));
     if (before.get('dry_run') !== values.get('dry_run')) this.#switchTopic();
-    if (this.#timer && before.get('action_rate_hz') !== values.get('action_rate_hz')) this.#startTimer();
+    this.#ticker.rate(Number(values.get('action_rate_hz')));
   }
 
-  get #periodNs(): bigint {
-    return BigInt(Math.round(1e9 / Number(this.#values.get('action_rate_hz'))));
-  }
-
-  #startTimer(): void {
-    const { rcl, node, loop } = this.#deps;
-    this.#stopTimer();
-    const beat = new Beat(this.#periodNs);
-    this.#steady = new rcl.Clock(rcl.ClockType.STEADY_TIME);
-    loop.restart(Number(this.#periodNs) / 1e6);
-    this.#timer = node.createTimer(this.#periodNs, info => this.#onTimer(beat.ticks(info)), this.#steady);
-  }
-
-  #stopTimer(): void {
-    if (this.#timer) this.#deps.node.destroyTimer(this.#timer);
-    this.#timer = null;
-    this.#steady = null;
-  }
-
-  #onTimer({ make, missed }: Ticks): void {
+  #onTicks({ make, missed }: Ticks): void {
     const { nowMs, board, loop } = this.#deps;
-    if (this.#timer === null) return;
     loop.tick(nowMs());
     board.missed(missed);
     for (let i = 0; i < make; i++)
@@ -293,46 +276,21 @@ export class OxygenNode {
 
   #onEngine(event: EngineEvent): void {
     const { board, drops, log, onNews } = this.#deps;
-    switch (event.type) {
-      case 'up':
-        this.#engineUp = true;
-        board.engineUp(event.info);
-        this.#pull.engineUp(event.info);
-        for (const note of event.info.providerNotes) log.warn(`PROVIDER_MISSING: ${note}`);
-        log.info(readyLine(event.info));
-        return onNews();
-      case 'down':
-        this.#engineUp = false;
-        board.engineDown();
-        this.#pull.engineDown();
-        if (this.#values.get('on_engine_down') === 'hold') this.#actions.stopPlaying(this.#nowNs());
-        drops.drop('ENGINE_DOWN', event.reason);
-        return onNews();
-      case 'want-frame':
-        return this.#pull.want();
-      case 'chunk':
-        return this.#active ? this.#actions.accept(event.chunk, this.#nowNs()) : undefined;
-      case 'token':
-        board.token();
-        return this.#language.token(event);
-      case 'done':
-        board.finished(event);
-        // That the end of the node ends its requests is no news.
-        return this.#language.done(this.#active ? event : { ...event, error: null });
-      case 'stats':
-        return board.stats(event.stats);
-      case 'language-off':
-        board.language('off');
-        drops.drop(event.code, event.message);
-        return onNews();
-      case 'drop':
-        if (event.code === 'NON_FINITE') this.#actions.badChunk(this.#nowNs());
-        return drops.drop(event.code, event.message);
-      case 'warning':
-        return drops.warn(event.code, event.message, event.message);
-      default:
-        return;
-    }
+    onEngineEvent(event, {
+      board,
+      drops,
+      log,
+      pull: this.#pull,
+      language: this.#language,
+      actions: this.#actions,
+      active: this.#active,
+      holdWhenDown: this.#values.get('on_engine_down') === 'hold',
+      nowNs: this.#nowNs(),
+      up: up => {
+        this.#engineUp = up;
+      },
+    });
+    if (NEWS.has(event.type)) onNews();
   }
 
   #onChunk(chunk: ActionChunk, startNs: bigint, stepSeconds: number): void {

@@ -18,11 +18,12 @@ const fault = (values: Given): string => {
   throw new Error('nothing was thrown');
 };
 
+const ROBOT = { rates: { trainHz: 20, executeSteps: null } };
 const NARRATION = { standing_requests: ['narration'], 'narration.text': 'Scene: ' };
 
 test("none by default, and [] and [''] are none", () => {
   for (const values of [{}, { standing_requests: [] }, { standing_requests: [''] }]) {
-    expect(engineTunables(read(values), '').standing).toEqual([]);
+    expect(engineTunables(read(values), '', ROBOT, 10).standing).toEqual([]);
   }
 });
 
@@ -132,7 +133,7 @@ test('a misspelt parameter of a standing request is found with its nearest', () 
 });
 
 test('tokens_per_frame 0 is auto, with its least number of steps', () => {
-  const k = (values: Given) => engineTunables(read(values), '').tokensPerFrame;
+  const k = (values: Given) => engineTunables(read(values), '', ROBOT, 10).tokensPerFrame;
   expect(k({})).toEqual({ kind: 'fixed', steps: 5 });
   expect(k({ tokens_per_frame: 0n, min_tokens_per_frame: 2n })).toEqual({ kind: 'auto', minSteps: 2 });
 });
