@@ -12,6 +12,14 @@ export type CameraRotation = (typeof CAMERA_ROTATIONS)[number];
 export const PLATFORM_NAMES = ['none', 'libero', 'droid', 'aloha', 'arx'] as const;
 export type PlatformName = (typeof PLATFORM_NAMES)[number];
 
+/** What a missing camera does: nothing is observed without it, or the others go on without it. */
+export const ON_MISSING = ['block', 'mask'] as const;
+export type OnMissing = (typeof ON_MISSING)[number];
+
+/** Which times pair the inputs: those that the drivers wrote, or those at which the messages came. */
+export const STAMP_SOURCES = ['header', 'arrival'] as const;
+export type StampSource = (typeof STAMP_SOURCES)[number];
+
 export interface CameraInput {
   /** Camera slot of the engine, e.g. `base_0_rgb`. */
   readonly slot: string;
@@ -19,6 +27,9 @@ export interface CameraInput {
   readonly transport: ImageTransport;
   /** How the picture is turned before anything else. */
   readonly rotate: CameraRotation;
+  readonly onMissing: OnMissing;
+  /** Expected pictures per second; null: not known, any rate is right. */
+  readonly rateHz: number | null;
 }
 
 /** One action dimension, in the order of the checkpoint. */
@@ -47,8 +58,11 @@ export interface Robot {
    * next one; null is all of them.
    */
   readonly rates: { readonly trainHz: number; readonly executeSteps: number | null };
-  /** `toleranceMs`: widest span of stamps in one observation; `timeoutMs`: silence of an input worth a warning. */
-  readonly sync: { readonly toleranceMs: number; readonly timeoutMs: number };
+  /**
+   * `toleranceMs`: widest span of stamps in one observation; `timeoutMs`: an input that is silent for longer is
+   * missing.
+   */
+  readonly sync: { readonly toleranceMs: number; readonly timeoutMs: number; readonly stamps: StampSource };
 }
 
 /** What the engine process must know of the robot to turn its units into the model's and back. */

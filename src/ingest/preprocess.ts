@@ -1,7 +1,8 @@
 /** Camera messages → the pictures that the vision encoder takes. */
 import { toOxygenError, type ErrorCode } from '../core/errors';
 import type { CameraRotation } from '../core/robot';
-import { decodeCompressed, decodeRaw, type RawImage } from '../model/image';
+import { decodeCompressed, decodeRaw } from '../model/image';
+import type { RawImage } from '../model/image-checks';
 import type { ResizeProfile } from '../model/manifest';
 import { resizeWithPad } from '../model/resize';
 

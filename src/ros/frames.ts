@@ -6,7 +6,12 @@ import type { ErrorCode } from '../core/errors';
 import { toOxygenError } from '../core/errors';
 import type { CameraInput, Robot } from '../core/robot';
 import type { EngineInfo, ToEngine } from '../engine/protocol';
-import type { PreprocessImage, PreprocessJob, PreprocessResult } from '../ingest/preprocess';
+import type {
+  PreprocessFailure,
+  PreprocessImage,
+  PreprocessJob,
+  PreprocessResult,
+} from '../ingest/preprocess';
 import type { CameraMessage, FrameInputs } from './ingest';
 
 /** The preprocessing worker, as far as this file needs it. */
@@ -16,6 +21,8 @@ export interface Preprocessing {
 
 export interface FrameSource {
   take(): FrameInputs | null;
+  /** How decoding the pictures of `slots` went. True when a frame may be made without those in `failures`. */
+  decoded(slots: readonly string[], failures: readonly PreprocessFailure[]): boolean;
 }
 
 /** The situation in which an observation is made. */
@@ -109,18 +116,19 @@ export class FramePull {
       const { topic } = this.#camera(slot);
       this.#deps.drop(code, `${topic}: ${message}`, topic);
     }
+    const usable = this.#deps.source.decoded(slots, failures);
     const { epoch, instruction } = this.#deps.context();
-    if (failures.length > 0 || generation !== this.#generation || !this.#credit || instruction === null)
-      return;
+    if (!usable || generation !== this.#generation || !this.#credit || instruction === null) return;
     const { stampNs, state } = inputs;
     const ageMs = Math.max(0, Number(this.#deps.nowNs() - stampNs) / 1e6);
-    const observation = { stampNs, ageMs, epoch, instruction, state, cameras: slots, images };
+    const cameras = slots.filter(slot => !failures.some(failure => failure.slot === slot));
+    const observation = { stampNs, ageMs, epoch, instruction, state, cameras, images };
     if (!this.#deps.send({ type: 'frame', observation })) return;
     this.#credit = false;
     this.#deps.sent(stampNs);
   }
 
-  /** Inputs have the cameras of the robot and no others. */
+  /** Inputs have cameras of the robot and no others. */
   #camera(slot: string): CameraInput {
     return this.#deps.robot.cameras.find(camera => camera.slot === slot)!;
   }
@@ -131,8 +139,7 @@ export class FramePull {
       const { format, data } = camera.message;
       return { slot, rotate, kind: 'compressed', format, data };
     }
-    const { encoding, width, height, step, is_bigendian, data } = camera.message;
-    const isBigEndian = is_bigendian !== 0;
-    return { slot, rotate, kind: 'raw', image: { encoding, width, height, step, isBigEndian, data } };
+    const { encoding, width, height, step, data } = camera.message;
+    return { slot, rotate, kind: 'raw', image: { encoding, width, height, step, data } };
   }
 }

@@ -2,14 +2,24 @@
  * From sensor messages to the inputs of one observation. Takes plain decoded messages, so live topics and bags go
  * the same way.
  *
- * Stamps: they come from the sensors and are compared with each other only, never with the clock of this machine.
- * A zero stamp is refused: nothing can be paired with it. A stamp that is not newer than the last one of its input
- * is refused; one that lies more than a second back means that the source began anew, and is accepted.
+ * Stamps: they come from the sensors and are compared with each other; with the clock of this machine only to refuse
+ * what lies in the future. A zero stamp is refused: nothing can be paired with it. A stamp that is not newer than the
+ * last one of its input is refused; one that lies more than a second back means that the source began anew, and is
+ * accepted. `sync.stamps: arrival` in the robot file puts the time of arrival in place of all of them.
  */
+import { toOxygenError } from '../core/errors';
 import type { ErrorCode } from '../core/errors';
-import type { Robot } from '../core/robot';
+import type { OnMissing, Robot } from '../core/robot';
+import type { PreprocessFailure } from '../ingest/preprocess';
+import { checkCompressed, checkRaw } from '../model/image-checks';
+import { isApart, isSilent, judge, UNDECODABLE_LIMIT } from './input-health';
+import type { InputHealth, Offset } from './input-health';
+import { InputRecord } from './input-record';
+import type { RefusalKind } from './input-record';
+import { jointPositions } from './joint-state';
 import type { CompressedImageMessage, ImageMessage, JointStateMessage, TimeMessage } from './messages';
 import { toNs } from './messages';
+import { arrivalFault, arrivalStamp, headerFault } from './stamps';
 import { InputSync } from './sync';
 
 export type CameraMessage =
@@ -22,7 +32,7 @@ export interface FrameInputs {
   readonly stampNs: bigint;
   /** [joints] in the order of the robot file. */
   readonly state: Float64Array;
-  /** One picture per camera of the robot file, by slot. */
+  /** Pictures by slot: all cameras of the robot file, but those with `on_missing: mask` that are missing. */
   readonly cameras: ReadonlyMap<string, CameraMessage>;
 }
 
@@ -35,94 +45,134 @@ export interface Refused {
 
 type Part = CameraMessage | Float64Array;
 
-const STATE = 'state of the robot';
+interface Input {
+  readonly name: string;
+  readonly topic: string;
+  readonly onMissing: OnMissing;
+  readonly expectedHz: number | null;
+  readonly record: InputRecord;
+}
+
+/** Name of the joint states among the inputs. */
+const STATE = 'state';
 /** Messages that wait for their partners: pictures are big, states are many. */
 const CAMERA_DEPTH = 8;
 const STATE_DEPTH = 256;
-/** Shorter silence than this is no problem, whatever the robot file says. */
-const GRACE_MS = 1000;
+/** All inputs are there, but no set for so long: their stamps do not fit. */
+const PATIENCE_MS = 1000;
 
 export class Ingest {
   readonly #robot: Robot;
-  readonly #refuse: (refused: Refused) => void;
+  readonly #refused: (refused: Refused) => void;
   readonly #sync: InputSync<Part>;
-  readonly #topics: ReadonlyMap<string, string>;
-  readonly #arrivalMs = new Map<string, number>();
-  #positions = new Map<string, number>();
+  readonly #cameras: readonly Input[];
+  readonly #state: Input;
+  readonly #startMs: number;
+  #positions: ReadonlyMap<string, number> = new Map();
   #lastSetMs: number;
 
   /** `nowMs` is the time of the start on the monotonic clock of the arrivals. */
-  constructor(robot: Robot, nowMs: number, refuse: (refused: Refused) => void) {
+  constructor(robot: Robot, nowMs: number, refused: (refused: Refused) => void) {
     this.#robot = robot;
-    this.#refuse = refuse;
+    this.#refused = refused;
+    this.#startMs = nowMs;
     this.#lastSetMs = nowMs;
-    this.#topics = new Map([
-      ...robot.cameras.map(c => [c.slot, c.topic] as const),
-      [STATE, robot.state.topic],
-    ]);
+    this.#cameras = robot.cameras.map(({ slot, topic, onMissing, rateHz }) => ({
+      name: slot,
+      topic,
+      onMissing,
+      expectedHz: rateHz,
+      record: new InputRecord(),
+    }));
+    const { topic } = robot.state;
+    this.#state = { name: STATE, topic, onMissing: 'block', expectedHz: null, record: new InputRecord() };
     this.#sync = new InputSync<Part>(
       [
-        ...robot.cameras.map(camera => ({ name: camera.slot, depth: CAMERA_DEPTH, reuse: false })),
+        ...this.#cameras.map(({ name }) => ({ name, depth: CAMERA_DEPTH, reuse: false })),
         { name: STATE, depth: STATE_DEPTH, reuse: true },
       ],
       BigInt(Math.round(robot.sync.toleranceMs * 1e6)),
     );
   }
 
-  camera(slot: string, camera: CameraMessage, arrivalMs: number): void {
-    this.#push(slot, camera.message.header.stamp, camera, arrivalMs);
+  /** `nowNs`: ROS time at the arrival; 0 when there is none (before the first /clock, or paused). */
+  camera(slot: string, camera: CameraMessage, arrivalMs: number, nowNs: bigint): void {
+    const input = this.#cameras.find(({ name }) => name === slot)!;
+    input.record.received += 1;
+    try {
+      if (camera.kind === 'raw') checkRaw(camera.message);
+      else checkCompressed(camera.message.data, camera.message.format);
+    } catch (error) {
+      const { code, message } = toOxygenError(error);
+      return this.#refuse(input, 'unusable', code, message, arrivalMs);
+    }
+    this.#push(input, camera.message.header.stamp, camera, arrivalMs, nowNs);
   }
 
-  jointState(message: JointStateMessage, arrivalMs: number): void {
-    const { name, position } = message;
-    if (position.length < name.length) {
-      this.#refuseState(`has ${name.length} names but only ${position.length} positions`);
-      return;
-    }
-    const positions = new Map(name.map((joint, i) => [joint, position[i]!]));
-    const missing = this.#robot.state.joints.filter(joint => !positions.has(joint));
-    if (missing.length > 0) {
-      this.#refuseState(`lacks ${missing.join(', ')}; it has ${name.join(', ') || 'no joint'}`);
-      return;
-    }
-    const bad = this.#robot.state.joints.filter(joint => !Number.isFinite(positions.get(joint)));
-    if (bad.length > 0) {
-      this.#refuseState(`is not a finite number for ${bad.join(', ')}`);
-      return;
-    }
-    const state = Float64Array.from(this.#robot.state.joints, joint => positions.get(joint)!);
-    if (this.#push(STATE, message.header.stamp, state, arrivalMs)) this.#positions = positions;
+  /** As `camera`. */
+  jointState(message: JointStateMessage, arrivalMs: number, nowNs: bigint): void {
+    const { joints } = this.#robot.state;
+    this.#state.record.received += 1;
+    const found = jointPositions(message, joints);
+    if (found.kind === 'refused')
+      return this.#refuse(this.#state, 'unusable', 'STATE_INVALID', found.why, arrivalMs);
+    const values = Float64Array.from(joints, joint => found.byName.get(joint)!);
+    if (this.#push(this.#state, message.header.stamp, values, arrivalMs, nowNs))
+      this.#positions = found.byName;
   }
 
-  /** The newest complete set that was not taken yet, or null. */
+  /** The newest complete set that was not taken yet, or null: also when an input that blocks is missing now. */
   take(nowMs: number): FrameInputs | null {
-    const set = this.#sync.take();
-    if (set === null) return null;
+    const present = this.#present(nowMs);
+    const set = present && this.#sync.take(present.map(({ name }) => name));
+    if (!set) return null;
     this.#lastSetMs = nowMs;
     const cameras = new Map<string, CameraMessage>();
-    for (const { slot } of this.#robot.cameras) cameras.set(slot, set.values.get(slot) as CameraMessage);
+    for (const { name } of this.#cameras) {
+      const picture = set.values.get(name);
+      if (picture !== undefined) cameras.set(name, picture as CameraMessage);
+    }
     return { stampNs: set.stampNs, state: set.values.get(STATE) as Float64Array, cameras };
   }
 
-  /** [actions] newest measured position of each action dimension's joint, NaN where there is none. */
-  measured(): Float64Array | null {
-    if (this.#positions.size === 0) return null;
+  /** How decoding the pictures of `slots` went. True when an observation may be made without those in `failures`. */
+  decoded(slots: readonly string[], failures: readonly PreprocessFailure[]): boolean {
+    for (const { name, record } of this.#cameras.filter(({ name }) => slots.includes(name))) {
+      const failure = failures.find(({ slot }) => slot === name);
+      record.undecodable = failure ? record.undecodable + 1 : 0;
+      if (!failure) continue;
+      record.decodeProblem = failure.message;
+      record.refused += 1;
+    }
+    const given = this.#cameras.filter(({ name }) => failures.some(({ slot }) => slot === name));
+    return (
+      failures.length < slots.length &&
+      given.every(({ onMissing, record }) => onMissing === 'mask' && record.undecodable >= UNDECODABLE_LIMIT)
+    );
+  }
+
+  /**
+   * [actions] newest measured position of each action dimension's joint, NaN where there is none. Null while the
+   * newest joint state is older than `sync.timeout_ms`: nothing may start from an old pose.
+   */
+  measured(nowMs: number): Float64Array | null {
+    if (isSilent(this.#state.record, nowMs, this.#robot.sync.timeoutMs)) return null;
     return Float64Array.from(this.#robot.actions, action => this.#positions.get(action.joint) ?? NaN);
   }
 
-  /** Why no complete set has come for a while, for people; null while all is well. */
-  problem(nowMs: number): { readonly topic: string; readonly message: string } | null {
-    const patienceMs = Math.max(GRACE_MS, this.#robot.sync.timeoutMs);
-    for (const [name, topic] of this.#topics) {
-      const arrivalMs = this.#arrivalMs.get(name);
-      const silentMs = nowMs - (arrivalMs ?? this.#lastSetMs);
-      if (silentMs <= patienceMs) continue;
-      const since =
-        arrivalMs === undefined ? 'no usable message yet' : `silent for ${(silentMs / 1000).toFixed(1)} s`;
-      return { topic, message: `${topic}: ${since}; no new action chunks without it` };
-    }
-    const waiting = nowMs - this.#lastSetMs > patienceMs && !this.#sync.complete();
-    return waiting ? this.#mismatch() : null;
+  /** One per input: the cameras in the order of the robot file, then the state. */
+  health(nowMs: number): readonly InputHealth[] {
+    const { toleranceMs, timeoutMs } = this.#robot.sync;
+    const inputs = [...this.#cameras, this.#state];
+    const offsets = this.#offsets(nowMs);
+    const unpaired = this.#unpaired(offsets, nowMs);
+    const anyCamera = this.#cameras.some(camera => !this.#isMissing(camera, offsets, nowMs));
+    const context = { nowMs, startMs: this.#startMs, toleranceMs, timeoutMs, anyCamera };
+    return inputs.map(input => {
+      const offset = offsets.get(input.name) ?? null;
+      const replaced = this.#sync.replaced(input.name);
+      return judge({ ...input, replaced, offset, unpaired: input.name === unpaired }, context);
+    });
   }
 
   /** For a reset or a jump of the clock. */
@@ -130,52 +180,82 @@ export class Ingest {
     this.#sync.clear();
   }
 
-  /** All inputs arrive, but their stamps do not fit. */
-  #mismatch(): { readonly topic: string; readonly message: string } {
-    const stamps = [...this.#topics].map(([name, topic]) => ({
-      topic,
-      ns: this.#sync.newestStampNs(name) ?? 0n,
-    }));
-    const newest = stamps.reduce((a, b) => (b.ns > a.ns ? b : a));
-    const oldest = stamps.reduce((a, b) => (b.ns < a.ns ? b : a));
-    const seconds = (Number(newest.ns - oldest.ns) / 1e9).toFixed(3);
-    return {
-      topic: oldest.topic,
-      message:
-        `${oldest.topic}: its stamps are ${seconds} s behind those of ${newest.topic}; ` +
-        `they must lie within ${this.#robot.sync.toleranceMs} ms (synchronise the clocks)`,
-    };
+  /** The inputs of an observation now; null when there can be none. */
+  #present(nowMs: number): readonly Input[] | null {
+    const offsets = this.#offsets(nowMs);
+    const isMissing = (input: Input): boolean => this.#isMissing(input, offsets, nowMs);
+    if (isMissing(this.#state)) return null;
+    if (this.#cameras.some(camera => camera.onMissing === 'block' && isMissing(camera))) return null;
+    const cameras = this.#cameras.filter(camera => !isMissing(camera));
+    return cameras.length === 0 ? null : [...cameras, this.#state];
   }
 
-  #push(name: string, stamp: TimeMessage, part: Part, arrivalMs: number): boolean {
-    const topic = this.#topics.get(name)!;
-    const stampNs = toNs(stamp);
-    if (stampNs <= 0n) {
-      this.#refuse({
-        code: 'STAMP_INVALID',
-        topic,
-        message: `${topic}: the stamp is zero; it must be set by the driver`,
-      });
+  #isMissing({ name, record }: Input, offsets: ReadonlyMap<string, Offset>, nowMs: number): boolean {
+    const { timeoutMs, toleranceMs } = this.#robot.sync;
+    return isSilent(record, nowMs, timeoutMs) || isApart(offsets.get(name) ?? null, timeoutMs, toleranceMs);
+  }
+
+  /** Newest stamps against the middle one of the inputs that arrive: one clock that is wrong does not move it. */
+  #offsets(nowMs: number): ReadonlyMap<string, Offset> {
+    const { timeoutMs } = this.#robot.sync;
+    const stamps = [...this.#cameras, this.#state].flatMap(({ name, topic, record }) => {
+      const arrives = !isSilent(record, nowMs, timeoutMs);
+      // Of an input that gives nothing usable, what it was refused for tells more than what it gave long ago.
+      const ns = (arrives ? null : record.refusal?.stampNs) ?? this.#sync.newestStampNs(name);
+      return ns === null ? [] : [{ name, topic, ns, arrives }];
+    });
+    const arriving = stamps.filter(({ arrives }) => arrives);
+    arriving.sort((a, b) => (a.ns < b.ns ? -1 : a.ns > b.ns ? 1 : 0));
+    const middle = arriving[arriving.length >> 1];
+    if (middle === undefined) return new Map();
+    return new Map(
+      stamps.map(({ name, ns }) => [name, { ms: Number(ns - middle.ns) / 1e6, topic: middle.topic }]),
+    );
+  }
+
+  /** All inputs arrive, but nothing has paired for a while: the one that is farthest from the others. */
+  #unpaired(offsets: ReadonlyMap<string, Offset>, nowMs: number): string | null {
+    const patienceMs = Math.max(PATIENCE_MS, this.#robot.sync.timeoutMs);
+    const present = this.#present(nowMs)?.map(({ name }) => name) ?? [];
+    if (present.length === 0 || nowMs - this.#lastSetMs <= patienceMs || this.#sync.complete(present))
+      return null;
+    const distance = (name: string): number => Math.abs(offsets.get(name)?.ms ?? 0);
+    return present.reduce((a, b) => (distance(b) > distance(a) ? b : a));
+  }
+
+  #push(input: Input, header: TimeMessage, part: Part, arrivalMs: number, nowNs: bigint): boolean {
+    const { name } = input;
+    const before = this.#sync.newestStampNs(name);
+    const byArrival = this.#robot.sync.stamps === 'arrival';
+    const stampNs = byArrival ? arrivalStamp(nowNs, before) : toNs(header);
+    const refuse = (kind: RefusalKind, what: string): void =>
+      this.#refuse(input, kind, 'STAMP_INVALID', what, arrivalMs, stampNs);
+    const fault = byArrival ? arrivalFault(nowNs) : headerFault(stampNs, nowNs);
+    if (fault !== null) {
+      refuse('stamp', fault);
       return false;
     }
-    const before = this.#sync.newestStampNs(name);
     const result = this.#sync.push(name, stampNs, part);
-    if (result !== 'accepted') {
+    if (result === 'repeated') refuse('repeated', 'the stamp does not advance; is the driver stuck?');
+    if (result === 'backwards' || result === 'restarted') {
       const seconds = Number((before ?? 0n) - stampNs) / 1e9;
       const what = result === 'backwards' ? 'the message is not used' : 'taken as a new start of this source';
-      this.#refuse({
-        code: 'STAMP_INVALID',
-        topic,
-        message: `${topic}: the stamp runs back by ${seconds} s; ${what}`,
-      });
+      refuse('stamp', `the stamp runs back by ${seconds} s; ${what}`);
     }
-    if (result === 'backwards') return false;
-    this.#arrivalMs.set(name, arrivalMs);
+    if (result === 'backwards' || result === 'repeated') return false;
+    input.record.accept(arrivalMs, part instanceof Float64Array ? null : part.message.data);
     return true;
   }
 
-  #refuseState(what: string): void {
-    const { topic } = this.#robot.state;
-    this.#refuse({ code: 'STATE_INVALID', topic, message: `${topic}: the joint state ${what}` });
+  #refuse(
+    { topic, record }: Input,
+    kind: RefusalKind,
+    code: ErrorCode,
+    message: string,
+    atMs: number,
+    stampNs: bigint | null = null,
+  ): void {
+    record.refuse({ kind, message, atMs, stampNs });
+    this.#refused({ code, topic, message: `${topic}: ${message}` });
   }
 }

@@ -1,12 +1,12 @@
 /** Reads a robot file (config/robots/*.yaml) and checks it against the engine. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
 import { ACTION_KINDS } from '../core/types';
-import { CAMERA_ROTATIONS, IMAGE_TRANSPORTS, PLATFORM_NAMES } from '../core/robot';
+import { CAMERA_ROTATIONS, IMAGE_TRANSPORTS, ON_MISSING, PLATFORM_NAMES, STAMP_SOURCES } from '../core/robot';
 import type { Robot } from '../core/robot';
+import { readSmallFile } from '../model/small-file';
 import { PLATFORMS } from '../policies/platforms';
 import type { Platform } from '../policies/platforms';
 import { refusedYaml } from './yaml-guard';
@@ -18,6 +18,8 @@ const cameraSchema = z.strictObject({
   topic: word.optional(),
   transport: z.enum(IMAGE_TRANSPORTS).default('raw'),
   rotate: z.literal(CAMERA_ROTATIONS).default(0),
+  on_missing: z.enum(ON_MISSING).default('block'),
+  rate_hz: z.number().positive().max(1000).optional(),
 });
 
 const actionSchema = z
@@ -52,24 +54,28 @@ const robotSchema = z.strictObject({
     .strictObject({
       tolerance_ms: z.number().positive().default(50),
       timeout_ms: z.number().positive().default(300),
+      stamps: z.enum(STAMP_SOURCES).default('header'),
     })
-    .default({ tolerance_ms: 50, timeout_ms: 300 }),
+    .default({ tolerance_ms: 50, timeout_ms: 300, stamps: 'header' }),
 });
 
 function isMotion(kind: string): boolean {
   return kind === 'velocity' || kind === 'delta';
 }
 
+/** Far above any robot file. */
+const MAX_BYTES = 256 * 1024;
+
 /** @throws OxygenError ROBOT_FILE_INVALID naming the file, the key and what is allowed. */
 export function readRobotFile(path: string): Robot {
   const file = resolve(path);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readSmallFile(file, MAX_BYTES).toString('utf8');
   } catch (cause) {
     throw invalid(
       file,
-      [`cannot be read (${(cause as NodeJS.ErrnoException).code ?? String(cause)})`],
+      [`cannot be read (${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message})`],
       cause,
     );
   }
@@ -97,6 +103,8 @@ export function parseRobot(text: string, source: string): Robot {
       slot,
       transport: camera.transport,
       rotate: camera.rotate,
+      onMissing: camera.on_missing,
+      rateHz: camera.rate_hz ?? null,
       topic:
         camera.topic ?? `camera/${slot}/${camera.transport === 'raw' ? 'image_raw' : 'image_raw/compressed'}`,
     })),
@@ -111,14 +119,18 @@ export function parseRobot(text: string, source: string): Robot {
     })),
     relativeTo: relativeTo(file, platform),
     rates: { trainHz: file.rates.train_hz, executeSteps: file.rates.execute_steps ?? null },
-    sync: { toleranceMs: file.sync.tolerance_ms, timeoutMs: file.sync.timeout_ms },
+    sync: {
+      toleranceMs: file.sync.tolerance_ms,
+      timeoutMs: file.sync.timeout_ms,
+      stamps: file.sync.stamps,
+    },
   };
   const faults = [
     ...duplicates(robot.state.joints).map(joint => `state.joints: ${joint} is listed twice`),
     ...duplicates(robot.actions.map(action => action.name)).map(name => `actions: ${name} is listed twice`),
     ...duplicates(robot.cameras.map(camera => camera.topic)).map(topic => `cameras: two slots use ${topic}`),
   ];
-  faults.push(...platformFaults(robot, platform), ...relativeFaults(robot));
+  faults.push(...rateFaults(robot), ...platformFaults(robot, platform), ...relativeFaults(robot));
   if (faults.length > 0) throw invalid(source, faults);
   return robot;
 }
@@ -142,6 +154,18 @@ function relativeFaults(robot: Robot): readonly string[] {
     if (index === -1) return [`${key}: ${joint} is not among state.joints; name it there or with "joint"`];
     return kind === 'position' ? [] : [`${key}: only a position can be relative to the state, not a ${kind}`];
   });
+}
+
+/** A camera that is as fast as it says must not count as missing between two of its pictures. */
+function rateFaults({ cameras, sync }: Robot): readonly string[] {
+  return cameras.flatMap(({ slot, rateHz }) =>
+    rateHz === null || 1000 / rateHz < sync.timeoutMs
+      ? []
+      : [
+          `cameras.${slot}.rate_hz: at ${rateHz} Hz a picture comes every ${Math.round(1000 / rateHz)} ms, ` +
+            `but after sync.timeout_ms (${sync.timeoutMs}) without one a camera is missing; set more`,
+        ],
+  );
 }
 
 function platformFaults(robot: Robot, platform: Platform): readonly string[] {

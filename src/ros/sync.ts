@@ -1,4 +1,5 @@
 /** Pairs the messages of several inputs by their stamps. Pure: no clock, no ROS. */
+import { RESTART_NS } from './stamps';
 
 export interface SyncInput {
   readonly name: string;
@@ -8,7 +9,11 @@ export interface SyncInput {
   readonly reuse: boolean;
 }
 
-export type PushResult = 'accepted' | 'backwards' | 'restarted';
+/**
+ * `repeated` and `backwards`: refused, the stamp is the last one again, or older. `restarted`: accepted, and the queue
+ * began anew.
+ */
+export type PushResult = 'accepted' | 'repeated' | 'backwards' | 'restarted';
 
 export interface MatchedSet<T> {
   /** Stamp of the newest part. */
@@ -19,6 +24,7 @@ export interface MatchedSet<T> {
 interface Entry<T> {
   readonly stampNs: bigint;
   readonly value: T;
+  used: boolean;
 }
 
 interface Queue<T> {
@@ -27,41 +33,43 @@ interface Queue<T> {
   entries: Entry<T>[];
   /** Newest stamp ever seen: guards against messages out of order after their neighbours were used. */
   newestNs: bigint | null;
+  /** Messages that went unused. */
+  replaced: number;
 }
-
-/** A stamp that is this much older than the newest means that its source began anew (a bag in a loop). */
-const RESTART_NS = 1_000_000_000n;
 
 export class InputSync<T> {
   readonly #queues: ReadonlyMap<string, Queue<T>>;
   readonly #toleranceNs: bigint;
 
   constructor(inputs: readonly SyncInput[], toleranceNs: bigint) {
-    this.#queues = new Map(inputs.map(input => [input.name, { input, entries: [], newestNs: null }]));
+    this.#queues = new Map(
+      inputs.map(input => [input.name, { input, entries: [], newestNs: null, replaced: 0 }]),
+    );
     this.#toleranceNs = toleranceNs;
   }
 
-  /** `backwards`: refused, not newer than the last one. `restarted`: accepted, and the queue began anew. */
   push(name: string, stampNs: bigint, value: T): PushResult {
     const queue = this.#queue(name);
-    const restarted = queue.newestNs !== null && stampNs < queue.newestNs - RESTART_NS;
-    if (restarted) queue.entries = [];
-    else if (queue.newestNs !== null && stampNs <= queue.newestNs) return 'backwards';
+    const before = queue.newestNs;
+    const restarted = before !== null && stampNs < before - RESTART_NS;
+    if (restarted) keep(queue, () => false);
+    else if (before !== null && stampNs <= before) return stampNs === before ? 'repeated' : 'backwards';
     queue.newestNs = stampNs;
-    queue.entries.push({ stampNs, value });
-    if (queue.entries.length > queue.input.depth) queue.entries.shift();
+    queue.entries.push({ stampNs, value, used: false });
+    if (queue.entries.length > queue.input.depth) keep(queue, entry => entry !== queue.entries[0]);
     return restarted ? 'restarted' : 'accepted';
   }
 
-  /** The newest complete set whose stamps lie within the tolerance; its parts and all older ones are gone after. */
-  take(): MatchedSet<T> | null {
-    const set = this.#newestSet();
+  /**
+   * The newest set of `names` whose stamps lie within the tolerance; its parts and all that are older are gone after.
+   */
+  take(names: readonly string[]): MatchedSet<T> | null {
+    const set = this.#newestSet(names);
     if (set === null) return null;
-    for (const [name, used] of set) {
+    for (const [name, taken] of set) {
       const queue = this.#queue(name);
-      queue.entries = queue.entries.filter(
-        entry => entry.stampNs > used.stampNs || (queue.input.reuse && entry === used),
-      );
+      taken.used = true;
+      keep(queue, entry => entry.stampNs > taken.stampNs || (queue.input.reuse && entry === taken));
     }
     const stamps = [...set.values()].map(entry => entry.stampNs);
     return {
@@ -71,8 +79,8 @@ export class InputSync<T> {
   }
 
   /** Whether `take` would give a set. */
-  complete(): boolean {
-    return this.#newestSet() !== null;
+  complete(names: readonly string[]): boolean {
+    return this.#newestSet(names) !== null;
   }
 
   /** Newest stamp of an input since the start or the last clear. */
@@ -80,9 +88,14 @@ export class InputSync<T> {
     return this.#queue(name).newestNs;
   }
 
+  /** Messages of an input that no set was made of, because newer ones came or everything began anew. */
+  replaced(name: string): number {
+    return this.#queue(name).replaced;
+  }
+
   clear(): void {
     for (const queue of this.#queues.values()) {
-      queue.entries = [];
+      keep(queue, () => false);
       queue.newestNs = null;
     }
   }
@@ -91,8 +104,9 @@ export class InputSync<T> {
    * The set with the latest beginning; for that beginning each input gives its earliest message, so that the set
    * is as narrow as it can be.
    */
-  #newestSet(): Map<string, Entry<T>> | null {
-    const queues = [...this.#queues.values()];
+  #newestSet(names: readonly string[]): Map<string, Entry<T>> | null {
+    const queues = names.map(name => this.#queue(name));
+    if (queues.some(queue => queue.entries.length === 0)) return null;
     const begins = queues.flatMap(queue => queue.entries.map(entry => entry.stampNs));
     begins.sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
     for (const beginNs of begins) {
@@ -112,6 +126,13 @@ export class InputSync<T> {
     if (!queue) throw new RangeError(`no input named ${name}`);
     return queue;
   }
+}
+
+/** Lets go of the other entries, and counts those that served nothing. */
+function keep<T>(queue: Queue<T>, wanted: (entry: Entry<T>) => boolean): void {
+  const kept = queue.entries.filter(wanted);
+  queue.replaced += queue.entries.filter(entry => !entry.used && !wanted(entry)).length;
+  queue.entries = kept;
 }
 
 /** Scans from the newest end: that is where the answer is. */

@@ -9,7 +9,7 @@ const raw = (slot: string, value: number): PreprocessImage => ({
   slot,
   rotate: 0,
   kind: 'raw',
-  image: { encoding: 'rgb8', width: 64, height: 48, step: 192, isBigEndian: false, data: picture(value) },
+  image: { encoding: 'rgb8', width: 64, height: 48, step: 192, data: picture(value) },
 });
 const resized = (value: number): Uint8Array =>
   resizeWithPad({ width: 64, height: 48, data: picture(value) }, 28, 20, 'pillow');
@@ -41,7 +41,7 @@ test('a bad camera is listed and left out; the others stay', async () => {
     raw('good', 5),
     {
       ...raw('strange', 1),
-      image: { encoding: '16UC7', width: 1, height: 1, step: 1, isBigEndian: false, data: picture(1) },
+      image: { encoding: '16UC7', width: 1, height: 1, step: 1, data: picture(1) },
     } as PreprocessImage,
     { slot: 'empty', rotate: 0, kind: 'compressed', format: '', data: new Uint8Array(0) },
   ];

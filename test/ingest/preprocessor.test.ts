@@ -15,7 +15,7 @@ const frame = (slot: string, data: Uint8Array, width = 640, height = 480): Prepr
   slot,
   rotate: 0,
   kind: 'raw',
-  image: { encoding: 'rgb8', width, height, step: width * 3, isBigEndian: false, data },
+  image: { encoding: 'rgb8', width, height, step: width * 3, data },
 });
 const job = (...images: PreprocessImage[]): Module.PreprocessJob => ({
   height: 224,

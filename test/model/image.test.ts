@@ -2,14 +2,15 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { OxygenError } from '../../src/core/errors';
 import { ENCODINGS } from '../../src/model/encodings';
-import { decodeCompressed, decodeRaw, type RawImage } from '../../src/model/image';
+import { decodeCompressed, decodeRaw } from '../../src/model/image';
+import { checkCompressed, type RawImage } from '../../src/model/image-checks';
 
 const raw = (part: Partial<RawImage>): RawImage => ({
   encoding: 'rgb8',
   width: 1,
   height: 1,
   step: 3,
-  isBigEndian: false,
+
   data: new Uint8Array(3),
   ...part,
 });
@@ -54,13 +55,26 @@ describe('O-01 raw layouts', () => {
     expect([...data]).toEqual([1, 2, 3]);
   });
 
-  test('an unknown encoding names itself and the supported ones', () => {
-    const img = raw({ encoding: '32FC1' });
-    expect(() => decodeRaw(img)).toThrow(
-      refuses('IMAGE_ENCODING', '32FC1', 'rgb8, bgr8, rgba8, bgra8, mono8'),
+  test.each([
+    '16UC1',
+    '32FC1',
+    'mono16',
+    'rgb16',
+    'bgr16',
+    'bayer_rggb16',
+    '8UC1',
+    '8UC3',
+    'nv12',
+    'nv21',
+    'compressedDepth',
+    'RGB8',
+    'toString',
+    '',
+  ])('the encoding "%s" is refused by name with the supported ones, whatever the bytes', encoding => {
+    // Sizes that would fit three channels of 8 bits.
+    expect(() => decodeRaw(raw({ encoding }))).toThrow(
+      refuses('IMAGE_ENCODING', `"${encoding}"`, [...ENCODINGS.keys()].join(', ')),
     );
-    expect(() => decodeRaw(raw({ encoding: '' }))).toThrow(refuses('IMAGE_ENCODING'));
-    expect(() => decodeRaw(raw({ encoding: 'toString' }))).toThrow(refuses('IMAGE_ENCODING'));
   });
 });
 
@@ -79,6 +93,11 @@ describe('numbers that do not fit together', () => {
     ['height zero', { height: 0, data: new Uint8Array(0) }, ['no pixels', 'height 0']],
     ['a fraction', { width: 1.5 }, ['no pixels']],
     ['NaN', { height: NaN }, ['no pixels']],
+    [
+      'more padding than any driver has',
+      { height: 2, step: 1e8, data: { length: 2e8 } as Uint8Array },
+      ['larger than'],
+    ],
     ['a size that no memory holds', { width: 4e9, height: 4e9, step: 12e9 }, ['more than the limit']],
   ] as const)('%s', (_, part, numbers) => {
     expect(() => decodeRaw(raw(part))).toThrow(refuses('IMAGE_SIZE', ...numbers));
@@ -95,7 +114,7 @@ describe('numbers that do not fit together', () => {
         fc.uint8Array({ maxLength: 200 }),
         (encoding, width, height, step, data) => {
           try {
-            const out = decodeRaw({ encoding, width, height, step, data, isBigEndian: false });
+            const out = decodeRaw({ encoding, width, height, step, data });
             expect(out.data).toHaveLength(width * height * 3);
           } catch (error) {
             expect(error).toBeInstanceOf(OxygenError);
@@ -127,6 +146,70 @@ describe('O-02 compressed images', () => {
         expect(Math.abs(out.data[i]! - [200, 10, 10][i % 3]!)).toBeLessThan(8);
     },
   );
+
+  test.each(['rgb8; jpeg compressed rgb8', 'bgr8; jpeg compressed rgb8'])(
+    '"%s": the encoder was given RGB for BGR, so the file has them exchanged',
+    async format => {
+      const { data } = await decodeCompressed(await plain(3, 10, 10, 200).png().toBuffer(), format);
+      expect([...data.subarray(0, 6)]).toEqual([200, 10, 10, 200, 10, 10]);
+    },
+  );
+
+  test.each([
+    ['bgr8; png compressed bgr8'],
+    ['rgba8; png compressed bgra8'],
+    ['mono8; png compressed '],
+    ['rgb8; jpeg compressed '],
+    ['bayer_rggb8; jpeg compressed bgr8'],
+    ['yuv422_yuy2; jpeg compressed bgr8'],
+    ['JPEG'],
+    ['jpg'],
+    ['jpeg; something'],
+    ['camera 1'],
+  ])('"%s" is read as it is', async format => {
+    const { data } = await decodeCompressed(await plain(3, 200, 10, 10).png().toBuffer(), format);
+    expect([...data.subarray(0, 3)]).toEqual([200, 10, 10]);
+  });
+
+  test.each([
+    ['16UC1; compressedDepth png', 'neither JPEG nor PNG'],
+    ['32FC1; compressedDepth', 'neither JPEG nor PNG'],
+    ['compressedDepth', 'neither JPEG nor PNG'],
+    ['16UC1; png compressed ', '16UC1'],
+    ['16UC1; png', '16UC1'],
+    ['mono16; png compressed mono16', 'mono16'],
+    ['32FC1; tiff compressed ', 'neither JPEG nor PNG'],
+    ['8UC3; jpeg compressed ', '8UC3'],
+    ['bayer_rggb8; png compressed ', 'bayer_rggb8'],
+    ['yuv422; jpeg compressed ', 'yuv422'],
+    ['tiff', 'neither JPEG nor PNG'],
+    ['webp', 'neither JPEG nor PNG'],
+    ['h264', 'neither JPEG nor PNG'],
+    ['ffmpeg', 'neither JPEG nor PNG'],
+    ['libx264', 'neither JPEG nor PNG'],
+  ])('"%s" is refused by name, also in front of a good file', async (format, why) => {
+    const file = await plain(3, 200, 10, 10).png().toBuffer();
+    await expect(decodeCompressed(file, format)).rejects.toEqual(
+      refuses('IMAGE_ENCODING', `"${format}"`, why, 'supported are JPEG and PNG'),
+    );
+  });
+
+  test('a 16-bit grey PNG is no picture, whatever its format says', async () => {
+    const depth = Uint16Array.from({ length: 16 }, (_, i) => i * 100);
+    const file = await sharp(depth, { raw: { width: 4, height: 4, channels: 1 } })
+      .toColourspace('grey16')
+      .png()
+      .toBuffer();
+    expect((await sharp(file).metadata()).depth).toBe('ushort');
+    await expect(decodeCompressed(file, 'png')).rejects.toEqual(refuses('IMAGE_ENCODING', '16 bits of grey'));
+  });
+
+  test('more bytes than any picture has are refused before anything is read', () => {
+    const huge = new Proxy(Uint8Array.of(0xff, 0xd8, 0xff), {
+      get: (target, key) => (key === 'length' ? 2e8 : (Reflect.get(target, key, target) as unknown)),
+    });
+    expect(() => checkCompressed(huge, 'jpeg')).toThrow(refuses('IMAGE_CORRUPT', '200000000 bytes', 'limit'));
+  });
 
   test('grey becomes R = G = B', async () => {
     for (const file of [

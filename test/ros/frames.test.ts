@@ -1,7 +1,7 @@
 import type { Robot } from '../../src/core/robot';
 import type { EngineInfo, ToEngine } from '../../src/engine/protocol';
 import { FramePull } from '../../src/ros/frames';
-import type { PreprocessJob, PreprocessResult } from '../../src/ingest/preprocess';
+import type { PreprocessFailure, PreprocessJob, PreprocessResult } from '../../src/ingest/preprocess';
 import type { FrameInputs } from '../../src/ros/ingest';
 
 const info = {
@@ -37,9 +37,12 @@ function setUp() {
   const drops: string[] = [];
   const jobs: { job: PreprocessJob; finish: (result: Partial<PreprocessResult>) => Promise<void> }[] = [];
   const context = { epoch: 3, instruction: 'go' as string | null };
+  const decoded = jest.fn(
+    (_: readonly string[], failures: readonly PreprocessFailure[]) => failures.length === 0,
+  );
   const pull = new FramePull({
     robot,
-    source: { take: () => ready.shift() ?? null },
+    source: { take: () => ready.shift() ?? null, decoded },
     preprocessing: {
       run: job =>
         new Promise(resolve => {
@@ -57,7 +60,7 @@ function setUp() {
     sent: () => undefined,
   });
   pull.engineUp(info);
-  return { pull, ready, sent, drops, jobs, context };
+  return { pull, ready, sent, drops, jobs, context, decoded };
 }
 const kinds = (sent: ToEngine[]): string[] => sent.map(message => message.type);
 
@@ -83,6 +86,29 @@ test('a waiting set is preprocessed in the engine’s slot order (O-04 a), as en
   ]);
   ready.push(inputs(8n));
   expect(pull.offer()).toBe(false);
+});
+
+test('a set without one camera goes with the others, and the engine learns which (on_missing: mask)', async () => {
+  const { pull, ready, sent, jobs } = setUp();
+  const { cameras, ...rest } = inputs(7n);
+  ready.push({ ...rest, cameras: new Map([...cameras].filter(([slot]) => slot === 'right')) });
+  pull.want();
+  expect(jobs[0]!.job.images.map(({ slot }) => slot)).toEqual(['right']);
+  await jobs[0]!.finish({});
+  expect(sent).toMatchObject([{ type: 'frame', observation: { cameras: ['right'] } }]);
+});
+
+test('a picture that cannot be decoded is left out where the source allows it, and counted all the same', async () => {
+  const { pull, ready, sent, jobs, drops, decoded } = setUp();
+  decoded.mockReturnValue(true);
+  ready.push(inputs(7n));
+  pull.want();
+  const failures = [{ slot: 'base', code: 'IMAGE_CORRUPT' as const, message: 'cut short' }];
+  const images = new Uint8Array(12).fill(9);
+  await jobs[0]!.finish({ failures, images });
+  expect(decoded).toHaveBeenCalledWith(['base', 'right'], failures);
+  expect(sent).toMatchObject([{ type: 'frame', observation: { cameras: ['right'], images } }]);
+  expect(drops).toEqual(['IMAGE_CORRUPT: camera/base: cut short']);
 });
 
 test('nothing new: no-frame at once, and the frame later on the same credit', async () => {

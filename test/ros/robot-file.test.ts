@@ -48,7 +48,11 @@ rates: { train_hz: 20 }`,
   expect(robot.cameras.map(camera => camera.rotate)).toEqual([0, 180]);
   expect(robot.state.topic).toBe('joint_states');
   expect(robot.actions[0]).toMatchObject({ joint: 'j', maxRate: null });
-  expect(robot.sync).toEqual({ toleranceMs: 50, timeoutMs: 300 });
+  expect(robot.sync).toEqual({ toleranceMs: 50, timeoutMs: 300, stamps: 'header' });
+  expect(robot.cameras.map(({ onMissing, rateHz }) => [onMissing, rateHz])).toEqual([
+    ['block', null],
+    ['block', null],
+  ]);
 });
 
 test.each<[string, (text: string) => string, RegExp]>([
@@ -133,6 +137,42 @@ describe('O-08 joint order', () => {
     const relative = demo.replaceAll('kind: position,', 'kind: position, relative_to_state: true,');
     const robot = parseRobot(relative.replace('joints: [yaw, shoulder', 'joints: [shoulder, yaw'), 'x');
     expect(robot.relativeTo).toEqual([1, 0, 2, 3]);
+  });
+});
+
+describe('inputs', () => {
+  const base = 'base_0_rgb: { topic: camera/base_0_rgb/image_raw, transport: raw';
+  const withKeys = (camera: string, sync = 'timeout_ms: 300'): string =>
+    demo.replace(base, `${base}, ${camera}`).replace('timeout_ms: 300', sync);
+
+  test('on_missing, rate_hz and sync.stamps are read', () => {
+    const robot = parseRobot(
+      withKeys('on_missing: mask, rate_hz: 30', 'timeout_ms: 200, stamps: arrival'),
+      'x',
+    );
+    expect(robot.cameras[0]).toMatchObject({ onMissing: 'mask', rateHz: 30 });
+    expect(robot.sync).toEqual({ toleranceMs: 50, timeoutMs: 200, stamps: 'arrival' });
+  });
+  test.each<[string, string, RegExp]>([
+    [
+      'another word',
+      withKeys('on_missing: skip'),
+      /cameras\.base_0_rgb\.on_missing: must be one of block, mask/,
+    ],
+    ['a rate of 0', withKeys('rate_hz: 0'), /cameras\.base_0_rgb\.rate_hz: .*>0/],
+    ['a rate that is no number', withKeys('rate_hz: fast'), /cameras\.base_0_rgb\.rate_hz: .*number/],
+    [
+      'other stamps',
+      withKeys('rate_hz: 30', 'stamps: header_or_so'),
+      /sync\.stamps: must be one of header, arrival/,
+    ],
+    [
+      'a rate that is slower than the timeout',
+      withKeys('rate_hz: 2'),
+      /cameras\.base_0_rgb\.rate_hz: at 2 Hz a picture comes every 500 ms, but after sync\.timeout_ms \(300\)/,
+    ],
+  ])('refused: %s', (_, text, message) => {
+    expect(fault(() => parseRobot(text, 'x')).message).toMatch(message);
   });
 });
 
