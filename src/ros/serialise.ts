@@ -1,0 +1,160 @@
+/**
+ * Plain messages to bytes (CDR, little endian) for the topics with nested arrays. rclnodejs makes an object of its own
+ * of every element, which for one MarkerArray takes longer than several ticks of the action stream; bytes it hands on
+ * as they are. Only for the standard types that are published so; a field that is not given has its default.
+ */
+import { ros2jazzy } from '@foxglove/rosmsg-msgs-common';
+import { OxygenError } from '../core/errors';
+import type { RclPublisher } from './rcl';
+
+/** Their layout is the same from Humble to Jazzy. */
+const SERIALISED = [
+  'diagnostic_msgs/msg/DiagnosticArray',
+  'sensor_msgs/msg/JointState',
+  'trajectory_msgs/msg/JointTrajectory',
+  'visualization_msgs/msg/MarkerArray',
+] as const;
+export type SerialisedType = (typeof SERIALISED)[number];
+
+interface Field {
+  readonly name: string;
+  readonly type: string;
+  readonly isComplex?: boolean;
+  readonly isArray?: boolean;
+  readonly arrayLength?: number;
+  readonly isConstant?: boolean;
+  readonly defaultValue?: unknown;
+}
+
+type Write = (to: Bytes, value: unknown) => void;
+
+/** The same publisher; from now on it turns messages into bytes, if its type is one of ours. */
+export function publishingBytes(publisher: RclPublisher, type: string): RclPublisher {
+  const ours = SERIALISED.find(each => each === type);
+  if (ours === undefined) return publisher;
+  const write = serialiser(ours);
+  const publish = publisher.publish.bind(publisher);
+  return Object.assign(publisher, { publish: (message: object) => publish(write(message)) });
+}
+
+/** The function that writes messages of a type. */
+export function serialiser(type: SerialisedType): (message: object) => Buffer {
+  const write = structure(type.replace('/msg/', '/'));
+  const bytes = new Bytes();
+  return message => {
+    bytes.begin();
+    write(bytes, message);
+    return bytes.copy();
+  };
+}
+
+function structure(type: string): Write {
+  if (type === 'time' || type === 'duration') return time;
+  const fields = (ros2jazzy as Readonly<Record<string, { readonly definitions: readonly Field[] }>>)[type];
+  if (!fields) throw new OxygenError('INTERNAL', `no definition of the message type ${type}`);
+  const parts = fields.definitions
+    .filter(field => !field.isConstant)
+    .map(field => ({ name: field.name, write: fieldWriter(field) }));
+  return (to, value) => {
+    const given = (value ?? {}) as Readonly<Record<string, unknown>>;
+    for (const { name, write } of parts) write(to, given[name]);
+  };
+}
+
+function fieldWriter(field: Field): Write {
+  if (field.arrayLength !== undefined)
+    throw new OxygenError('INTERNAL', `${field.name}: an array of fixed length`);
+  const scalar = field.isComplex ? null : SCALARS[field.type as keyof typeof SCALARS];
+  const one: Write = scalar
+    ? (to, value) => scalar(to, (value ?? field.defaultValue) as never)
+    : structure(field.type);
+  if (!field.isArray) return one;
+  return (to, value) => {
+    const elements = (value ?? []) as ArrayLike<unknown>;
+    to.uint32(elements.length);
+    for (let i = 0; i < elements.length; i++) one(to, elements[i]);
+  };
+}
+
+const SCALARS = {
+  bool: (to: Bytes, value = false) => to.uint8(value ? 1 : 0),
+  uint8: (to: Bytes, value = 0) => to.uint8(value),
+  int32: (to: Bytes, value = 0) => to.int32(value),
+  uint32: (to: Bytes, value = 0) => to.uint32(value),
+  float32: (to: Bytes, value = 0) => to.float32(value),
+  float64: (to: Bytes, value = 0) => to.float64(value),
+  string: (to: Bytes, value = '') => to.string(value),
+} as const;
+
+const time: Write = (to, value) => {
+  const { sec = 0, nanosec = 0 } = (value ?? {}) as { readonly sec?: number; readonly nanosec?: number };
+  to.int32(sec);
+  to.uint32(nanosec);
+};
+
+/** Encapsulation: CDR, little endian, no options. */
+const HEADER = Buffer.of(0, 1, 0, 0);
+
+/** A buffer that grows. Numbers are aligned to their size, counted from behind the header. */
+class Bytes {
+  #buffer = Buffer.alloc(4096);
+  #end = 0;
+
+  begin(): void {
+    HEADER.copy(this.#buffer);
+    this.#end = HEADER.length;
+  }
+
+  copy(): Buffer {
+    return Buffer.from(this.#buffer.subarray(0, this.#end));
+  }
+
+  uint8(value: number): void {
+    const at = this.#place(1);
+    this.#buffer.writeUInt8(value, at);
+  }
+
+  int32(value: number): void {
+    const at = this.#place(4);
+    this.#buffer.writeInt32LE(value, at);
+  }
+
+  uint32(value: number): void {
+    const at = this.#place(4);
+    this.#buffer.writeUInt32LE(value, at);
+  }
+
+  float32(value: number): void {
+    const at = this.#place(4);
+    this.#buffer.writeFloatLE(value, at);
+  }
+
+  float64(value: number): void {
+    const at = this.#place(8);
+    this.#buffer.writeDoubleLE(value, at);
+  }
+
+  /** Length in bytes with the zero at its end, the bytes, the zero; a zero within would end it for every reader. */
+  string(value: string): void {
+    const text = value.replaceAll('\0', '');
+    const length = Buffer.byteLength(text);
+    this.uint32(length + 1);
+    const at = this.#place(1, length + 1);
+    this.#buffer.write(text, at);
+    this.#buffer[at + length] = 0;
+  }
+
+  /** Room for `size` bytes at a multiple of `alignment`; call it before touching the buffer, which may be a new one. */
+  #place(alignment: number, size = alignment): number {
+    const over = (this.#end - HEADER.length) % alignment;
+    const at = over === 0 ? this.#end : this.#end + alignment - over;
+    if (at + size > this.#buffer.length) {
+      const larger = Buffer.alloc(2 * (at + size));
+      this.#buffer.copy(larger, 0, 0, this.#end);
+      this.#buffer = larger;
+    }
+    this.#buffer.fill(0, this.#end, at);
+    this.#end = at + size;
+    return at;
+  }
+}
