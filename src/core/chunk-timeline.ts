@@ -1,30 +1,36 @@
 /**
- * Turns action chunks into one command at a point in time. Pure: time comes in as nanoseconds of ROS time.
+ * Turns action chunks into one command at a point in time. Pure: time comes in as nanoseconds of ROS time, and is
+ * looked at as play time (play-clock.ts), which `speed_scale` slows down.
  *
  * Step 0 of a chunk plays at its *start*. A later chunk starts as long ago as chunks have really been playing
  * since its observation, so with an unbroken stream its start is its observation stamp, and after a pause (cold
- * start, hold) no step is skipped. Chunks replace each other (`latest_only`); #playing is the one seam where an
- * aggregate over several chunks would go. Where the robot file says so, at most `executeSteps` steps of a chunk are
- * played, counted from the step at which it enters; the rest counts as not there.
+ * start, hold) no step is skipped. What becomes of the steps that two chunks have in common is track.ts's to say.
+ * At most `executeSteps` steps of a chunk are played, counted from the step at which it enters; the rest counts as
+ * not there.
  *
  * - position: linear between steps
- * - velocity: the step's value while the chunk lasts
+ * - velocity: the step's value while the chunk lasts, times the speed of play
  * - delta: every step is sent once, at its trained rate; a tick at which none is due sends 0
  * - binary: `max` when the step is in the upper half of the range (mid included), else `min`
  */
+import { DeltaStream } from './delta-stream';
+import type { Moment } from './delta-stream';
+import { MEMORY_NS, PlayClock } from './play-clock';
 import type { ActionDim } from './robot';
-import type { ActionChunk } from './types';
-
-/** A delta that is overdue by more is not sent any more: after a stall, a burst would be a jump. */
-const MAX_LATE_NS = 250_000_000n;
-/** Longest memory of what has been played; an observation older than this is refused anyway. */
-const MEMORY_NS = 60_000_000_000n;
-/** A whole number of steps is one, whatever rounding to nanoseconds did. */
-const EXACT = 1e-6;
+import { aggregated, EXACT, stepAt, trackValue, wholeStep } from './track';
+import type { Track } from './track';
+import type { ActionChunk, Aggregation } from './types';
 
 export type Refusal = 'epoch' | 'late' | 'non-finite';
+
+/** Where a chunk plays at the present speed: step k at startNs + k · stepSeconds of ROS time. */
+export interface Placement {
+  readonly startNs: bigint;
+  readonly stepSeconds: number;
+}
+
 export type Acceptance =
-  | { readonly accepted: true; readonly startNs: bigint; readonly firstStep: number }
+  | ({ readonly accepted: true; readonly firstStep: number } & Placement)
   | { readonly accepted: false; readonly reason: Refusal };
 
 export interface Sample {
@@ -34,166 +40,176 @@ export interface Sample {
   readonly source: 'chunk' | 'hold' | 'none';
   /** Step being played, -1 without a chunk. */
   readonly step: number;
-  /** Since the observation of the last chunk; 0 without one. */
-  readonly ageNs: bigint;
+  /** Deltas that are not sent any more, because a stall made them too late. */
+  readonly lostDeltas: number;
+}
+
+/** How chunks are played; a change counts from the next chunk on. */
+export interface PlayRules {
+  readonly aggregation: Aggregation;
+  /** Null is all steps. */
+  readonly executeSteps: number | null;
+}
+
+/** What plays: the steps of a chunk, averaged with those before where the rules say so. */
+export interface Planned extends Placement {
+  readonly step: number;
+  readonly chunk: ActionChunk;
 }
 
 interface Playing {
   readonly chunk: ActionChunk;
-  /** Steps that count, from step 0; deltas have their own. */
-  readonly horizon: number;
-  readonly deltaHorizon: number;
-  readonly startNs: bigint;
-  /** When this chunk took over from the one before. */
+  readonly track: Track;
+  /** Play time at which this chunk took over from the one before. */
   readonly enteredNs: bigint;
-  readonly endNs: bigint;
-  /** Deltas have their own grid: it continues that of the chunk before. */
-  readonly deltaOffsetNs: bigint;
-  nextDelta: number;
 }
 
+/** A stretch of play time in which chunks were playing. */
 interface Span {
   readonly fromNs: bigint;
   readonly toNs: bigint;
 }
 
-interface SentDelta {
-  readonly dueNs: bigint;
-  readonly sentNs: bigint;
-}
-
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const PLAIN: PlayRules = { aggregation: 'latest_only', executeSteps: null };
 
 export class ChunkTimeline {
   readonly #dims: readonly ActionDim[];
   readonly #stepNs: number;
-  readonly #executeSteps: number;
-  readonly #hasDeltas: boolean;
+  readonly #deltas: DeltaStream | null;
+  #clock: PlayClock;
   #epoch = 0;
   #playing: Playing | null = null;
   #played: Span[] = [];
-  #sent: SentDelta[] = [];
+  rules: PlayRules;
 
-  constructor(dims: readonly ActionDim[], trainHz: number, executeSteps: number | null = null) {
+  constructor(dims: readonly ActionDim[], trainHz: number, rules: PlayRules = PLAIN, speed = 1) {
     this.#dims = dims;
     this.#stepNs = 1e9 / trainHz;
-    this.#executeSteps = executeSteps ?? Infinity;
-    this.#hasDeltas = dims.some(dim => dim.kind === 'delta');
+    this.#deltas = dims.some(dim => dim.kind === 'delta') ? new DeltaStream(this.#stepNs) : null;
+    this.#clock = new PlayClock(speed);
+    this.rules = rules;
+  }
+
+  /** Of play, 0..1. */
+  get speed(): number {
+    return this.#clock.speed;
+  }
+
+  /** From `nowNs` on. What plays goes on where it is. */
+  setSpeed(speed: number, nowNs: bigint): void {
+    this.#clock.setSpeed(speed, nowNs);
   }
 
   /** Chunks of an older epoch are refused from now on; with `hold` the one that plays stops at once. */
   setEpoch(epoch: number, playing: 'continue' | 'hold', nowNs: bigint): void {
     this.#epoch = epoch;
-    if (playing === 'hold') this.#stop(nowNs);
+    if (playing === 'hold') this.stop(nowNs);
   }
 
-  /** Forgets everything but the epoch: for a reset or a jump of the clock. */
+  /** What plays stops at once. */
+  stop(nowNs: bigint): void {
+    const span = this.#playing && this.#span(this.#playing, this.#clock.at(nowNs));
+    if (span && span.toNs > span.fromNs) this.#played.push(span);
+    this.#playing = null;
+    this.#deltas?.stop();
+  }
+
+  /** Forgets everything but the epoch and the speed: for a reset or a jump of the clock. */
   clear(): void {
     this.#playing = null;
     this.#played = [];
-    this.#sent = [];
+    this.#deltas?.clear();
+    this.#clock = new PlayClock(this.#clock.speed);
   }
 
   accept(chunk: ActionChunk, nowNs: bigint): Acceptance {
     if (chunk.epoch !== this.#epoch) return { accepted: false, reason: 'epoch' };
     if (!chunk.values.every(Number.isFinite)) return { accepted: false, reason: 'non-finite' };
-    const consumedNs = this.#playedSince(chunk.observationStampNs, nowNs);
-    const startNs = nowNs - consumedNs;
+    const now = this.#moment(nowNs);
+    const consumedNs = this.#playedSince(this.#clock.at(chunk.observationStampNs), now.playNs);
     const firstStep = Number(consumedNs) / this.#stepNs;
-    const horizon = Math.min(chunk.horizon, Math.floor(firstStep + EXACT) + this.#executeSteps);
-    const endNs = startNs + this.#steps(horizon);
-    if (endNs <= nowNs) return { accepted: false, reason: 'late' };
+    const executeSteps = this.rules.executeSteps ?? Infinity;
+    const horizon = Math.min(chunk.horizon, Math.floor(firstStep + EXACT) + executeSteps);
+    const startNs = now.playNs - consumedNs;
+    const endNs = startNs + BigInt(Math.round(horizon * this.#stepNs));
+    if (endNs <= now.playNs) return { accepted: false, reason: 'late' };
 
-    const grid = this.#deltaGrid(chunk.observationStampNs, nowNs);
-    this.#stop(nowNs);
-    this.#playing = {
-      chunk,
-      horizon,
-      deltaHorizon: Math.min(chunk.horizon, grid.index + this.#executeSteps),
+    // What another instruction wants is replaced, not averaged.
+    const before = this.#playing?.chunk.epoch === chunk.epoch ? this.#playing.track : null;
+    const next: Track = {
       startNs,
-      enteredNs: nowNs,
       endNs,
-      nextDelta: grid.index,
-      deltaOffsetNs: grid.dueNs - this.#steps(grid.index),
+      stepNs: this.#stepNs,
+      horizon,
+      values: chunk.values,
+      predictions: null,
     };
-    this.#forget(nowNs);
-    return { accepted: true, startNs, firstStep };
+    this.stop(nowNs);
+    const track = aggregated(this.rules.aggregation, this.#dims, before, next);
+    this.#playing = { chunk, track, enteredNs: now.playNs };
+    this.#deltas?.begin(chunk.horizon, executeSteps, chunk.observationStampNs, now);
+    const forgottenNs = this.#clock.at(nowNs - MEMORY_NS);
+    this.#played = this.#played.filter(span => span.toNs > forgottenNs);
+    return { accepted: true, firstStep, ...this.#placement(track, nowNs) };
   }
 
   sample(nowNs: bigint): Sample {
     const playing = this.#playing;
-    if (playing === null) return { values: null, source: 'none', step: -1, ageNs: 0n };
-    const ageNs = nowNs - playing.chunk.observationStampNs;
-    if (nowNs >= playing.endNs && !this.#owesDeltas(playing)) {
-      return { values: null, source: 'hold', step: -1, ageNs };
+    if (playing === null) return { values: null, source: 'none', step: -1, lostDeltas: 0 };
+    const { track } = playing;
+    const now = this.#moment(nowNs);
+    if (now.playNs >= track.endNs && !this.#deltas?.owes) {
+      return { values: null, source: 'hold', step: -1, lostDeltas: 0 };
     }
-    const at = Math.max(0, Number(nowNs - playing.startNs) / this.#stepNs);
-    const step = Math.min(Math.floor(at), playing.horizon - 1);
-    const deltaSteps = this.#dueDeltas(playing, nowNs);
+    const at = stepAt(track, now.playNs);
+    const due = this.#deltas?.take(now);
     const values = Float64Array.from(this.#dims, (dim, d) => {
-      if (dim.kind === 'delta') return deltaSteps.reduce((sum, k) => sum + this.#at(playing, k, d), 0);
-      const value = this.#at(playing, step, d);
-      if (dim.kind === 'velocity') return nowNs < playing.endNs ? value : 0;
+      if (dim.kind === 'delta') {
+        return due!.steps.reduce((sum, k) => sum + track.values[k * this.#dims.length + d]!, 0);
+      }
+      const value = trackValue(track, this.#dims, at, d);
+      if (dim.kind === 'velocity') return now.playNs < track.endNs ? value * this.speed : 0;
       if (dim.kind === 'binary') return value >= (dim.min + dim.max) / 2 ? dim.max : dim.min;
-      const next = this.#at(playing, Math.min(step + 1, playing.horizon - 1), d);
-      return value + (next - value) * Math.min(1, at - step);
+      return value;
     });
-    return { values, source: 'chunk', step, ageNs };
+    return { values, source: 'chunk', step: wholeStep(track, at), lostDeltas: due?.lost ?? 0 };
   }
 
-  #at(playing: Playing, step: number, dim: number): number {
-    return playing.chunk.values[step * playing.chunk.dims + dim] ?? NaN;
+  /** What plays now; null when nothing does. */
+  planned(nowNs: bigint): Planned | null {
+    if (this.#playing === null) return null;
+    const { chunk, track } = this.#playing;
+    const playNs = this.#clock.at(nowNs);
+    if (playNs >= track.endNs) return null;
+    const { horizon, values } = track;
+    return {
+      ...this.#placement(track, nowNs),
+      step: wholeStep(track, stepAt(track, playNs)),
+      chunk: { ...chunk, horizon, values: values.subarray(0, horizon * chunk.dims) },
+    };
   }
 
-  #steps(count: number): bigint {
-    return BigInt(Math.round(count * this.#stepNs));
+  #moment(rosNs: bigint): Moment {
+    return { rosNs, playNs: this.#clock.at(rosNs) };
   }
 
-  /** Time during which chunks were playing in [sinceNs, nowNs]. */
+  /** At speed 0 as if it began to play now. */
+  #placement({ startNs }: Track, nowNs: bigint): Placement {
+    const speed = this.speed || 1;
+    const past = Number(this.#clock.at(nowNs) - startNs) / speed;
+    return { startNs: nowNs - BigInt(Math.round(past)), stepSeconds: this.#stepNs / 1e9 / speed };
+  }
+
+  /** How long chunks were playing in [sinceNs, nowNs] of play time. */
   #playedSince(sinceNs: bigint, nowNs: bigint): bigint {
     const spans = [...this.#played];
     if (this.#playing) spans.push(this.#span(this.#playing, nowNs));
     return spans.reduce((sum, span) => sum + max(0n, span.toNs - max(span.fromNs, sinceNs)), 0n);
   }
 
-  #span(playing: Playing, nowNs: bigint): Span {
-    return { fromNs: playing.enteredNs, toNs: max(playing.enteredNs, min(playing.endNs, nowNs)) };
-  }
-
-  #stop(nowNs: bigint): void {
-    if (this.#playing) this.#played.push(this.#span(this.#playing, nowNs));
-    this.#playing = null;
-  }
-
-  #forget(nowNs: bigint): void {
-    this.#played = this.#played.filter(span => span.toNs > nowNs - MEMORY_NS);
-    this.#sent = this.#sent.filter(delta => delta.sentNs > nowNs - MEMORY_NS);
-  }
-
-  /** The first delta of a new chunk that has no counterpart sent since its observation, and when it is due. */
-  #deltaGrid(observedNs: bigint, nowNs: bigint): { readonly index: number; readonly dueNs: bigint } {
-    const index = this.#sent.filter(delta => delta.sentNs >= observedNs).length;
-    const last = this.#sent.at(-1);
-    const next = last === undefined ? nowNs : last.dueNs + this.#steps(1);
-    // An unbroken stream keeps its rhythm; after a pause the first delta is due at once.
-    return { index, dueNs: nowNs - next > this.#steps(1) ? nowNs : next };
-  }
-
-  #owesDeltas(playing: Playing): boolean {
-    return this.#hasDeltas && playing.nextDelta < playing.deltaHorizon;
-  }
-
-  /** Takes the deltas that became due since the last sample. */
-  #dueDeltas(playing: Playing, nowNs: bigint): readonly number[] {
-    if (!this.#hasDeltas) return [];
-    const due: number[] = [];
-    for (; playing.nextDelta < playing.deltaHorizon; playing.nextDelta++) {
-      const dueNs = playing.deltaOffsetNs + this.#steps(playing.nextDelta);
-      if (dueNs > nowNs) break;
-      if (nowNs - dueNs <= MAX_LATE_NS) due.push(playing.nextDelta);
-      this.#sent.push({ dueNs, sentNs: nowNs });
-    }
-    return due;
+  #span({ enteredNs, track }: Playing, nowNs: bigint): Span {
+    return { fromNs: enteredNs, toNs: max(enteredNs, min(track.endNs, nowNs)) };
   }
 }

@@ -1,73 +1,228 @@
 /** One tick of the action stream: clock → chunk timeline → safety gate. Pure but for its own state. */
 import { ChunkTimeline } from '../core/chunk-timeline';
-import type { Acceptance } from '../core/chunk-timeline';
-import type { Robot } from '../core/robot';
-import { INITIAL_GATE, lastSafeCommand, resetGate, stepGate } from '../core/safety';
+import type { Acceptance, Planned, Refusal } from '../core/chunk-timeline';
+import type { ActionDim, Robot } from '../core/robot';
+import {
+  INITIAL_GATE,
+  isSettled,
+  lastSafeCommand,
+  latchFault,
+  limitedDims,
+  poseAgain,
+  resetGate,
+  stepGate,
+} from '../core/safety';
 import type { GateConfig, GateMode, GateOutput, GateState } from '../core/safety';
-import type { ActionChunk } from '../core/types';
+import type { ActionChunk, Aggregation } from '../core/types';
+
+/** What may change at any time. */
+export interface ControlSettings {
+  readonly aggregation: Aggregation;
+  /** Steps of a chunk that are played at most, from the next chunk on; null: as the robot file says. */
+  readonly executionHorizon: number | null;
+  /** 0..1; from the next tick on. */
+  readonly speedScale: number;
+  readonly rampMs: number;
+  /** One per action; only what lies inside the limits of the robot file counts. */
+  readonly limits: readonly Pick<ActionDim, 'min' | 'max' | 'maxRate'>[];
+}
+
+export interface ControlFixed {
+  /** Non-finite chunks or commands in a row that latch a fault. */
+  readonly faultAfter: number;
+  /** How far outside its limits a position may be measured at the start, in robot units. */
+  readonly maxStartJump: number;
+}
 
 export type Tick =
-  /** ROS time stands still (paused simulation): nothing is published. */
+  /** ROS time stands still (paused simulation) or is not known yet: nothing is published. */
   | { readonly kind: 'paused' }
-  /** ROS time went back: everything that depends on it is void. */
+  /**
+   * ROS time went back by `byNs`, or (negative) forward by more than real time went on: everything that depends on
+   * it is void.
+   */
   | { readonly kind: 'jump'; readonly byNs: bigint }
-  | { readonly kind: 'step'; readonly output: GateOutput };
+  /** `lostDeltas`: sent no more, because a stall made them too late. */
+  | { readonly kind: 'step'; readonly output: GateOutput; readonly lostDeltas: number };
 
-const RAMP_MS = 300;
-const FAULT_AFTER = 10;
+/** `disabled`, `fault`, `no-pose`: the safety gate lets no chunk through. */
+export type ChunkRefusal = Refusal | 'disabled' | 'fault' | 'no-pose';
+export type ControlAcceptance =
+  | Extract<Acceptance, { readonly accepted: true }>
+  | { readonly accepted: false; readonly reason: ChunkRefusal };
+
 /** A clock that is being corrected steps back by a little; a bag in a loop by much. */
 const JUMP_BACK_NS = 100_000_000n;
+const JUMP_FORWARD_NS = 5_000_000_000n;
 
 export class Control {
-  readonly #gateConfig: GateConfig;
+  readonly #robot: Robot;
+  readonly #fixed: ControlFixed;
   readonly #timeline: ChunkTimeline;
+  #settings: ControlSettings;
+  #gateConfig: GateConfig;
   #gate: GateState = INITIAL_GATE;
-  #lastNs: bigint | null = null;
+  #enabled = true;
+  #badChunks = 0;
+  /** Why no chunk plays while none has begun since the last stop. */
+  #silence = 'no action chunk yet';
+  #last: { readonly rosNs: bigint; readonly steadyMs: number } | null = null;
 
-  constructor(robot: Robot) {
-    const { trainHz, executeSteps } = robot.rates;
-    this.#gateConfig = {
-      dims: robot.actions,
-      stepSeconds: 1 / trainHz,
-      rampMs: RAMP_MS,
-      faultAfter: FAULT_AFTER,
-    };
-    this.#timeline = new ChunkTimeline(robot.actions, trainHz, executeSteps);
+  constructor(robot: Robot, fixed: ControlFixed, settings: ControlSettings) {
+    this.#robot = robot;
+    this.#fixed = fixed;
+    this.#settings = settings;
+    this.#gateConfig = this.#configOf(settings);
+    const { actions, rates } = robot;
+    this.#timeline = new ChunkTimeline(actions, rates.trainHz, this.#rulesOf(settings), settings.speedScale);
   }
 
   get mode(): GateMode {
     return this.#gate.mode;
   }
 
-  accept(chunk: ActionChunk, nowNs: bigint): Acceptance {
-    return this.#timeline.accept(chunk, nowNs);
+  /** For people: why the gate is off, holds or is in fault; empty while commands pass. */
+  get reason(): string {
+    return this.#gate.reason;
   }
 
-  tick(nowNs: bigint, measured: Float64Array | null): Tick {
-    const lastNs = this.#lastNs;
-    this.#lastNs = nowNs;
-    if (lastNs !== null && nowNs === lastNs) return { kind: 'paused' };
-    if (lastNs !== null && nowNs < lastNs - JUMP_BACK_NS) return { kind: 'jump', byNs: lastNs - nowNs };
-    const command = this.#timeline.sample(nowNs).values;
-    const output = stepGate(this.#gateConfig, this.#gate, { command, measured }, nowNs);
-    this.#gate = output.state;
-    return { kind: 'step', output };
+  get enabled(): boolean {
+    return this.#enabled;
+  }
+
+  /** True while a tick needs the measured pose. */
+  get needsPose(): boolean {
+    return !this.#gate.posed;
+  }
+
+  /** True when nothing moves any more: no chunk plays and all velocities are 0. */
+  get settled(): boolean {
+    return isSettled(this.#gateConfig, this.#gate);
+  }
+
+  /** The last one [actions]; null before the first. */
+  get command(): Float64Array | null {
+    return this.#gate.last;
+  }
+
+  change(settings: ControlSettings): void {
+    this.#settings = settings;
+    this.#gateConfig = this.#configOf(settings);
+    this.#timeline.rules = this.#rulesOf(settings);
+  }
+
+  accept(chunk: ActionChunk, nowNs: bigint): ControlAcceptance {
+    if (!this.#enabled) return { accepted: false, reason: 'disabled' };
+    if (this.mode === 'fault') return { accepted: false, reason: 'fault' };
+    if (this.needsPose) return { accepted: false, reason: 'no-pose' };
+    const acceptance = this.#timeline.accept(chunk, nowNs);
+    if (acceptance.accepted) this.#badChunks = 0;
+    else if (acceptance.reason === 'non-finite') this.badChunk(nowNs);
+    return acceptance;
+  }
+
+  /** `steadyMs`: monotonic. `measured`: [actions] of now, NaN or null where nothing fresh is known. */
+  tick(nowNs: bigint, steadyMs: number, measured: Float64Array | null): Tick {
+    if (nowNs === 0n) return { kind: 'paused' }; // simulated time that has not begun
+    const last = this.#last;
+    this.#last = { rosNs: nowNs, steadyMs };
+    if (last !== null) {
+      const backNs = last.rosNs - nowNs;
+      const aheadNs = -backNs - BigInt(Math.round((steadyMs - last.steadyMs) * 1e6));
+      if (backNs === 0n) return { kind: 'paused' };
+      if (backNs > JUMP_BACK_NS) return { kind: 'jump', byNs: backNs };
+      if (aheadNs > JUMP_FORWARD_NS) return { kind: 'jump', byNs: -aheadNs };
+    }
+    return this.#step(nowNs, measured);
+  }
+
+  /** A new start: nothing is published before the pose is measured; a fault is over. */
+  activate(nowNs: bigint): void {
+    this.#stop('no action chunk yet', nowNs);
+    this.#timeline.clear();
+    this.#gate = INITIAL_GATE;
+    this.#badChunks = 0;
+  }
+
+  /**
+   * Off: what plays stops, the pose is held, chunks are refused. On: the pose is measured again, and the next chunk
+   * ramps in from there.
+   */
+  enable(on: boolean, nowNs: bigint): void {
+    if (on === this.#enabled) return;
+    this.#enabled = on;
+    this.#stop('enabled: no action chunk yet', nowNs);
+    if (on) this.#gate = poseAgain(this.#gate);
+  }
+
+  /** A chunk held NaN or infinity: `faultAfter` in a row latch a fault. */
+  badChunk(nowNs: bigint): void {
+    this.#badChunks += 1;
+    if (this.#badChunks < this.#fixed.faultAfter) return;
+    const reason = `${this.#badChunks} chunks in a row held NaN or infinity; a reset clears this`;
+    this.#gate = latchFault(this.#gate, reason);
+    this.#stop(reason, nowNs);
+  }
+
+  /** What plays stops at once: the engine is down, or the node is being deactivated. */
+  stopPlaying(nowNs: bigint): void {
+    this.#stop('stopped: no action chunk since', nowNs);
   }
 
   /** A new instruction: chunks of the old one are not started any more. */
   newEpoch(epoch: number, playing: 'continue' | 'hold', nowNs: bigint): void {
     this.#timeline.setEpoch(epoch, playing, nowNs);
+    if (playing === 'hold') this.#silence = 'a new instruction: no action chunk of it yet';
   }
 
-  /** Stops what plays, clears a fault, and lets the next chunk ramp in. */
+  /** Stops what plays, clears a fault, and lets the next chunk ramp in. Disabled stays disabled. */
   reset(epoch: number, nowNs: bigint): void {
     this.#timeline.setEpoch(epoch, 'hold', nowNs);
     this.#timeline.clear();
+    this.#silence = 'reset: no action chunk yet';
     this.#gate = resetGate(this.#gate);
+    this.#badChunks = 0;
   }
 
   /** The command to leave behind on shutdown; null when nothing was ever published. */
   lastSafe(): Float64Array | null {
     return lastSafeCommand(this.#gateConfig, this.#gate);
+  }
+
+  /** What plays, for markers and predicted joint states; null when nothing does. */
+  planned(nowNs: bigint): Planned | null {
+    return this.#timeline.planned(nowNs);
+  }
+
+  #step(nowNs: bigint, measured: Float64Array | null): Tick {
+    const sample = this.#timeline.sample(nowNs);
+    const silence = sample.source === 'hold' ? 'the last action chunk has ended' : this.#silence;
+    const none = this.#enabled ? silence : 'disabled by ~/enable';
+    const input = { command: sample.values ?? { none }, measured, speed: this.#timeline.speed };
+    const output = stepGate(this.#gateConfig, this.#gate, input, nowNs);
+    this.#gate = output.state;
+    if (this.mode === 'fault') this.#stop(this.reason, nowNs);
+    // Only now, so that this tick sends what became due at the old speed.
+    this.#timeline.setSpeed(this.#settings.speedScale, nowNs);
+    return { kind: 'step', output, lostDeltas: sample.lostDeltas };
+  }
+
+  #stop(silence: string, nowNs: bigint): void {
+    this.#timeline.stop(nowNs);
+    this.#silence = silence;
+  }
+
+  #configOf(settings: ControlSettings): GateConfig {
+    const { actions, rates } = this.#robot;
+    return {
+      dims: limitedDims(actions, settings.limits),
+      stepSeconds: 1 / rates.trainHz,
+      rampMs: settings.rampMs,
+      ...this.#fixed,
+    };
+  }
+
+  #rulesOf({ aggregation, executionHorizon }: ControlSettings): ChunkTimeline['rules'] {
+    return { aggregation, executeSteps: executionHorizon ?? this.#robot.rates.executeSteps };
   }
 }

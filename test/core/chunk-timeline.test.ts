@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { ChunkTimeline } from '../../src/core/chunk-timeline';
 import type { ActionDim } from '../../src/core/robot';
+import { AGGREGATIONS } from '../../src/core/types';
 import type { ActionChunk, ActionKind } from '../../src/core/types';
 
-const TICK_NS = 14_285_714n;
 const TICK_HZ = 70;
 const T0 = 1_000_000_000_000n;
 const ms = (value: number): bigint => BigInt(Math.round(value * 1e6));
@@ -28,6 +28,22 @@ const chunk = (steps: readonly (readonly number[])[], observedNs: bigint, epoch 
 });
 
 const ramp = (count: number, from = 0): number[][] => Array.from({ length: count }, (_, k) => [from + k]);
+
+/** Chunks that come at random: observed after some ticks, ready after some more, at changing speeds. */
+const streams = fc.record({
+  hz: fc.integer({ min: 10, max: 140 }),
+  aggregation: fc.constantFrom(...AGGREGATIONS),
+  executeSteps: fc.option(fc.integer({ min: 1, max: 45 }), { nil: null }),
+  arrivals: fc.array(
+    fc.record({
+      waits: fc.integer({ min: 0, max: 40 }),
+      latency: fc.integer({ min: 0, max: 30 }),
+      speed: fc.constantFrom(1, 1, 0.5, 0.123, 0),
+      stall: fc.constantFrom(0, 0, 3, 14, 30),
+    }),
+    { maxLength: 12 },
+  ),
+});
 
 describe('speed of play (O-26)', () => {
   test('a ramp of 50 steps at 50 Hz lasts 1.0 s on a 70 Hz timer', () => {
@@ -86,35 +102,40 @@ describe('splice and cold start (O-25)', () => {
     const timeline = new ChunkTimeline([dim('position')], 50);
     timeline.accept(chunk(ramp(50), T0), T0 + ms(3000));
     const second = timeline.accept(chunk(ramp(50), T0 + ms(3100)), T0 + ms(3180));
-    expect(second).toEqual({ accepted: true, startNs: T0 + ms(3100), firstStep: 4 });
+    expect(second).toEqual({ accepted: true, startNs: T0 + ms(3100), stepSeconds: 0.02, firstStep: 4 });
   });
 
-  test('a linear trajectory has no step larger than inside a chunk, whatever the latencies', () => {
-    const latencies = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 2, maxLength: 12 });
+  test('a linear trajectory has no step larger than inside a chunk, whatever arrives when', () => {
     fc.assert(
-      fc.property(latencies, latencyMs => {
-        const timeline = new ChunkTimeline([dim('position')], 50);
-        const events: { atNs: bigint; chunk: ActionChunk }[] = [];
-        // The robot moves one unit per step while something plays; here something always plays after the first.
-        const startNs = T0 + ms(latencyMs[0]!);
-        let atNs = startNs;
-        events.push({ atNs, chunk: chunk(ramp(50), T0) });
-        for (const latency of latencyMs.slice(1)) {
-          const observedNs = atNs;
-          atNs += ms(latency);
-          events.push({ atNs, chunk: chunk(ramp(50, Number(observedNs - startNs) / 2e7), observedNs) });
-        }
-        const values: number[] = [];
-        for (let now = startNs; now < atNs + ms(200); now += TICK_NS) {
-          while (events[0] && events[0].atNs <= now) {
-            const event = events.shift()!;
-            timeline.accept(event.chunk, event.atNs);
+      fc.property(streams, ({ hz, aggregation, executeSteps, arrivals }) => {
+        const timeline = new ChunkTimeline([dim('position')], hz, { aggregation, executeSteps });
+        // The robot is where the last command says; a chunk goes on from there with one unit per step.
+        let value = 0;
+        let resting = true;
+        let n = 0;
+        let speed = 1;
+        const play = (ticks: number): void => {
+          for (let i = 0; i < ticks; i++, n++) {
+            const { values } = timeline.sample(tick(n));
+            const step = (values?.[0] ?? value) - value;
+            const ordinary = (hz / TICK_HZ) * speed;
+            // The last step of a chunk has no next one to go to: what follows it may be one step away.
+            expect(step).toBeLessThanOrEqual(Math.max(ordinary, resting ? 1 : 0) + 1e-5);
+            expect(step).toBeGreaterThanOrEqual(-1e-5);
+            value += step;
+            resting = step < ordinary - 1e-5;
+            speed = timeline.speed;
           }
-          values.push(timeline.sample(now).values![0]!);
+        };
+        timeline.accept(chunk(ramp(50), T0), T0);
+        for (const { waits, latency, speed: next } of arrivals) {
+          play(waits);
+          timeline.setSpeed(next, tick(n));
+          const observed = { atNs: tick(n), value: timeline.sample(tick(n)).values?.[0] ?? value };
+          play(latency);
+          timeline.accept(chunk(ramp(50, observed.value), observed.atNs), tick(n));
         }
-        const steps = values.slice(1).map((value, i) => value - values[i]!);
-        expect(Math.max(...steps)).toBeLessThanOrEqual(50 / 70 + 1e-6);
-        expect(Math.min(...steps)).toBeGreaterThanOrEqual(-1e-6);
+        play(150);
       }),
     );
   });
@@ -137,7 +158,10 @@ describe('splice and cold start (O-25)', () => {
 
 describe('execute_steps', () => {
   test('counts from the step at which a chunk enters, so that a slow engine loses none', () => {
-    const timeline = new ChunkTimeline([dim('velocity')], 20, 5); // 250 ms of each chunk of 500 ms
+    const timeline = new ChunkTimeline([dim('velocity')], 20, {
+      aggregation: 'latest_only',
+      executeSteps: 5,
+    }); // 250 ms of each chunk of 500 ms
     const values = (fromMs: number) =>
       [0, 49, 50, 199, 249].map(t => timeline.sample(T0 + ms(fromMs + t)).values?.[0]);
     timeline.accept(chunk(ramp(10), T0), T0);
@@ -153,7 +177,7 @@ describe('execute_steps', () => {
   });
 
   test('deltas: never more than that many of one chunk', () => {
-    const timeline = new ChunkTimeline([dim('delta')], 20, 5);
+    const timeline = new ChunkTimeline([dim('delta')], 20, { aggregation: 'latest_only', executeSteps: 5 });
     timeline.accept(chunk(ramp(10), T0), T0);
     const sent = Array.from({ length: 70 }, (_, n) => timeline.sample(tick(n)).values?.[0] ?? 0);
     expect(sent.filter(value => value !== 0)).toEqual([1, 2, 3, 4]);
@@ -192,33 +216,52 @@ describe('deltas', () => {
     expect(sent.filter(value => value !== 0)).toEqual([5, 7]);
   });
 
-  test('across splices every step of motion is sent once: n-th delta of the stream has number n', () => {
+  test('across splices, speeds and stalls every delta is sent once: the n-th of the stream has number n', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 10 }), latencies => {
-        const timeline = new ChunkTimeline([dim('delta')], 20);
-        timeline.accept(chunk(ramp(40), T0), T0);
-        let sentCount = 0;
-        let observed = { atNs: T0, count: 0 };
-        let next = T0 + ms(latencies[0]!);
-        let pending = latencies.slice(1);
-        for (let now = T0; now < T0 + ms(1500); now += TICK_NS) {
-          if (now >= next && sentCount > 0) {
-            timeline.accept(chunk(ramp(40, observed.count), observed.atNs), now);
-            // The world that an observation at `now` sees has moved by what was sent before it.
-            observed = { atNs: now, count: sentCount };
-            next = pending.length > 0 ? now + ms(pending[0]!) : T0 + ms(1e6);
-            pending = pending.slice(1);
+      fc.property(streams, ({ hz, aggregation, executeSteps, arrivals }) => {
+        const timeline = new ChunkTimeline([dim('delta')], hz, { aggregation, executeSteps });
+        let n = 0;
+        let count = 0;
+        let end = 0;
+        const play = (ticks: number): void => {
+          for (let i = 0; i < ticks; i++, n++) {
+            const { values, lostDeltas } = timeline.sample(tick(n));
+            count += lostDeltas;
+            // What is sent is the sum of the next numbers: none twice, none left out.
+            let left = values?.[0] ?? 0;
+            while (left > 0) left -= ++count;
+            expect(left).toBe(0);
           }
-          const { values } = timeline.sample(now);
-          const due = values![0]!;
-          if (due !== 0 || (sentCount === 0 && now === T0)) {
-            expect(due).toBe(sentCount);
-            sentCount += 1;
-          }
+        };
+        // The world that an observation sees has moved by what was sent before it.
+        const arrive = (observedNs: bigint, observedCount: number): void => {
+          if (!timeline.accept(chunk(ramp(40, observedCount + 1), observedNs), tick(n)).accepted) return;
+          end = Math.min(observedCount + 40, count + (executeSteps ?? Infinity));
+        };
+        arrive(T0, 0);
+        for (const { waits, latency, speed, stall } of arrivals) {
+          play(waits);
+          timeline.setSpeed(speed, tick(n));
+          const observed = { atNs: tick(n), count };
+          play(latency);
+          arrive(observed.atNs, observed.count);
+          n += stall;
         }
-        expect(sentCount).toBe(30);
+        timeline.setSpeed(1, tick(n));
+        play(Math.ceil((41 / hz) * TICK_HZ) + 20);
+        expect(count).toBe(end);
       }),
     );
+  });
+
+  test('up to 250 ms late they are sent together, later ones are told as lost', () => {
+    const timeline = new ChunkTimeline([dim('delta')], 20);
+    timeline.accept(chunk(ramp(20, 1), T0), T0);
+    expect(timeline.sample(T0 + ms(240))).toMatchObject({ values: Float64Array.of(15), lostDeltas: 0 });
+    expect(timeline.sample(T0 + ms(601))).toMatchObject({
+      values: Float64Array.of(9 + 10 + 11 + 12 + 13),
+      lostDeltas: 3,
+    });
   });
 });
 
