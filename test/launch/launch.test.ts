@@ -23,6 +23,14 @@ const parametersOf = (argv: readonly string[]): [string, string][] =>
     return [[name!, value.join(':=')]];
   });
 
+/** Full names of the topics that the RViz file shows. */
+const topicsOfRviz = (): string[] => {
+  const text = readFileSync(join(ROOT, 'config/oxygen.rviz'), 'utf8');
+  const topics = [...text.matchAll(/^ +Value: (\/\S+)$/gm)].map(([, topic]) => topic!);
+  expect(topics).toContain('/markers');
+  return topics;
+};
+
 test('every argument has a description', () => {
   const { arguments: described } = resolveLaunch({});
   expect(described.map(({ name }) => name).sort()).toEqual(
@@ -96,6 +104,7 @@ test('all arguments: node, bag and RViz', () => {
   expect(rviz!.argv.slice(1)).toEqual([
     ...['-d', join(SHARE, 'config/oxygen.rviz')],
     ...['--ros-args', '-r', '__node:=rviz2', '-r', '__ns:=/arm/left', '-p', 'use_sim_time:=True'],
+    ...topicsOfRviz().flatMap(topic => ['-r', `${topic}:=${topic.slice(1)}`]),
   ]);
   expect(others).toEqual([]);
 });
