@@ -11,8 +11,10 @@ export function jointPositions(
   { name, position }: JointStateMessage,
   joints: readonly string[],
 ): JointPositions {
-  if (position.length !== name.length)
-    return refused(`has ${name.length} names but ${position.length} positions`);
+  if (position.length !== name.length) {
+    const only = position.length < name.length ? 'only ' : '';
+    return refused(`has ${name.length} names but ${only}${position.length} positions`);
+  }
   const byName = new Map(name.map((joint, i) => [joint, position[i]!]));
   if (byName.size !== name.length) {
     const twice = [...new Set(name.filter((joint, i) => name.indexOf(joint) !== i))];

@@ -19,7 +19,7 @@ describe('joint states (O-08)', () => {
   });
 
   test.each<[string, Partial<JointStateMessage>, RegExp]>([
-    ['a short position array', { position: Float64Array.of(1, 2) }, /3 names but 2 positions/],
+    ['a short position array', { position: Float64Array.of(1, 2) }, /3 names but only 2 positions/],
     ['a long position array', { position: Float64Array.of(1, 2, 3, 4) }, /3 names but 4 positions/],
     ['a missing joint', { name: ['elbow', 'lift', 'pain'] }, /lacks pan; it has elbow, lift, pain/],
     [
