@@ -33,7 +33,7 @@ test('the table holds what the README lists', () => {
   expect(NAMES).toEqual(SUPPORTED);
 });
 
-test('every layout is what numpy makes of it, with and without padding, at small and usual sizes', () => {
+test('every layout is what numpy makes of it, with and without padding, at given and random sizes', () => {
   const sizes = [
     [2, 2, 0],
     [2, 3, 5],
@@ -44,9 +44,14 @@ test('every layout is what numpy makes of it, with and without padding, at small
     [320, 240, 0],
   ] as const;
   const odd = [[7, 5, 2], [3, 2, 0], [33, 21, 1]] as const; // prettier-ignore
-  const pictures = NAMES.flatMap((name, i) =>
+  const given = NAMES.flatMap((name, i) =>
     [...sizes, ...(/yu|uy/.test(name) ? [] : odd)].map(([w, h, padding]) => random(name, w, h, padding, i)),
   );
+  const side = fc.integer({ min: 1, max: 40 });
+  const drawn = fc
+    .sample(fc.tuple(fc.constantFrom(...NAMES), side, side, fc.nat(20)), { numRuns: 200, seed: 5 })
+    .map(([name, w, h, padding], i) => random(name, 2 * w, h + 1, padding, 100 + i));
+  const pictures = [...given, ...drawn];
   const wanted = numpy(pictures);
   pictures.forEach((picture, i) => {
     const { data } = decodeRaw(picture);
