@@ -16,7 +16,7 @@ export const ERROR_CODES = {
   BUILD_FAILED: 'the engine could not be written',
   // the managed node
   NOT_ACTIVE: 'the node is not active',
-  OTHER_PUBLISHER: 'another node commands the same robot or has the same name',
+  OTHER_PUBLISHER: 'another node commands the same robot',
   // engine
   ENGINE_NOT_FOUND: 'no engine at that path',
   ENGINE_INVALID: 'the engine folder is incomplete, altered or of another version',

@@ -54,6 +54,8 @@ export type ControlAcceptance =
 /** A clock that is being corrected steps back by a little; a bag in a loop by much. */
 const JUMP_BACK_NS = 100_000_000n;
 const JUMP_FORWARD_NS = 5_000_000_000n;
+/** `ros2 bag play --clock` moves the clock 40 times a second: between two of its ticks, time does not stand still. */
+const STILL_MS = 200;
 
 export class Control {
   readonly #robot: Robot;
@@ -66,7 +68,8 @@ export class Control {
   #badChunks = 0;
   /** Why no chunk plays while none has begun since the last stop. */
   #silence = 'no action chunk yet';
-  #last: { readonly rosNs: bigint; readonly steadyMs: number } | null = null;
+  /** `movedMs`: when ROS time went on last. */
+  #last: { readonly rosNs: bigint; readonly steadyMs: number; readonly movedMs: number } | null = null;
 
   constructor(robot: Robot, fixed: ControlFixed, settings: ControlSettings) {
     this.#robot = robot;
@@ -125,11 +128,12 @@ export class Control {
   tick(nowNs: bigint, steadyMs: number, measured: Float64Array | null): Tick {
     if (nowNs === 0n) return { kind: 'paused' }; // simulated time that has not begun
     const last = this.#last;
-    this.#last = { rosNs: nowNs, steadyMs };
+    const movedMs = last?.rosNs === nowNs ? last.movedMs : steadyMs;
+    this.#last = { rosNs: nowNs, steadyMs, movedMs };
     if (last !== null) {
       const backNs = last.rosNs - nowNs;
       const aheadNs = -backNs - BigInt(Math.round((steadyMs - last.steadyMs) * 1e6));
-      if (backNs === 0n) return { kind: 'paused' };
+      if (steadyMs - movedMs > STILL_MS) return { kind: 'paused' };
       if (backNs > JUMP_BACK_NS) return { kind: 'jump', byNs: backNs };
       if (aheadNs > JUMP_FORWARD_NS) return { kind: 'jump', byNs: -aheadNs };
     }

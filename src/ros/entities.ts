@@ -6,6 +6,7 @@ import type { MessageOrigin } from './instruction';
 import type { JointStateMessage, LanguageRequestMessage, StringMessage } from './messages';
 import type { ActionType } from './parameter-table';
 import { qosProfile } from './rcl';
+import { publishingBytes } from './serialise';
 import type {
   Rcl,
   RclMessageInfo,
@@ -134,7 +135,7 @@ function publishersOf<K extends string>(
 ): Readonly<Record<K, RclPublisher>> {
   const publishers = Object.entries<TopicSpec>(topics).map(([key, topic]) => [
     key,
-    node.createPublisher(topic.type, topic.name, qosProfile(rcl, topic)),
+    publishingBytes(node.createPublisher(topic.type, topic.name, qosProfile(rcl, topic)), topic.type),
   ]);
   return Object.fromEntries(publishers) as Record<K, RclPublisher>;
 }

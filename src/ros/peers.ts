@@ -1,5 +1,5 @@
 /** Peers on the graph, as the node asks for them. */
-import { GraphWatch, nameFaults, otherPublishers } from './graph-watch';
+import { GraphWatch, fullName, otherPublishers } from './graph-watch';
 import type { EndpointInfo, GraphSource } from './graph-watch';
 import type { ParameterValues } from './parameter-spec';
 import type { RclNode } from './rcl';
@@ -12,7 +12,7 @@ const source = (node: RclNode): GraphSource => ({
   nodeNames: () =>
     node
       .getNodeNamesAndNamespaces()
-      .map(({ name, namespace }) => `${namespace === '/' ? '' : namespace}/${name}`),
+      .map(({ name, namespace }) => fullName({ node_name: name, node_namespace: namespace })),
 });
 
 /** `topics`: with resolved names, and the policies that they were opened with. */
@@ -27,15 +27,15 @@ export function watchGraph(node: RclNode, topics: readonly TopicSpec[]): GraphWa
   return new GraphWatch(node.getFullyQualifiedName(), endpoints, source(node));
 }
 
-/** Why commands may not begin: another node commands the robot, or has our name. Null: they may. */
+/**
+ * Why commands may not begin: another node commands the robot. Null: they may. A node with our own name does not count:
+ * it may be our predecessor, who was killed and stays in the graph for some 20 s.
+ */
 export function otherCommanders(node: RclNode, values: ParameterValues): string | null {
   if (values.get('allow_other_publishers') === true || values.get('dry_run') === true) return null;
   const ours = node.getFullyQualifiedName();
-  const { infoPublishers, nodeNames } = source(node);
-  const [twin] = nameFaults(ours, nodeNames());
-  if (twin) return twin.message;
   const topic = node.resolveTopicName(OUTPUTS.action.name);
-  const others = otherPublishers(ours, infoPublishers(topic));
+  const others = otherPublishers(ours, source(node).infoPublishers(topic));
   return others.length === 0
     ? null
     : `${topic}: ${others.join(', ')} publishes there too, and a robot must not get two commands at once; ` +

@@ -408,6 +408,15 @@ describe('clock', () => {
     expect(tickAt(stream, 14, 5014).kind).toBe('step');
   });
 
+  test('a clock of 40 Hz does not stand still between its ticks: commands keep their rate', () => {
+    const stream = new Stream('position');
+    const kinds = Array.from(
+      { length: 70 },
+      (_, i) => tickAt(stream, Math.floor(i / 1.75) * 25, i * 14.286).kind,
+    );
+    expect(new Set(kinds)).toEqual(new Set(['step']));
+  });
+
   test('back by more than 100 ms is a jump, less is a correction', () => {
     const stream = new Stream('position');
     tickAt(stream, 0, 0);
