@@ -19,13 +19,32 @@ const signalGroup = (pid, signal) => {
   }
 };
 
+const POLL_MS = 20;
+const groupLives = pid => {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 /**
  * Starts a process in a group of its own, so that Ctrl-C in the terminal reaches only us and we end it in order.
- * @returns {{name: string, ended: Promise<string>, tail: () => string[], stop: () => Promise<string>}}
+ * `input`: it gets a stdin to write to. `orphansMs`: how long what it leaves behind may live on.
+ * @returns {{name: string, pid: number, stdin: import('node:stream').Writable | null, ended: Promise<string>,
+ *   tail: () => string[], stop: () => Promise<string>}}
  *   `ended` and `stop()` resolve with '' after exit code 0, else with what happened.
  */
-export const startChild = (name, command, args, { env, onStdout = () => {}, onStderr = () => {} }) => {
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+export const startChild = (
+  name,
+  command,
+  args,
+  { env, input = false, orphansMs = 0, onStdout = () => {}, onStderr = () => {} },
+) => {
+  const stdio = [input ? 'pipe' : 'ignore', 'pipe', 'pipe'];
+  const child = spawn(command, args, { env, stdio, detached: true });
+  // A process that is gone reads no more; its end is told by `ended`.
+  child.stdin?.on('error', () => {});
   const tail = [];
   const listen = (stream, tell) =>
     createInterface({ input: stream }).on('line', line => {
@@ -40,11 +59,12 @@ export const startChild = (name, command, args, { env, onStdout = () => {}, onSt
   process.once('exit', killAtExit);
   const ended = new Promise(resolve => {
     child.once('error', error => resolve(`could not be started: ${error.message}`));
-    child.once('exit', (code, signal) => {
-      // Whatever it has left behind goes too, or it would keep our pipes open.
-      signalGroup(child.pid, 'SIGKILL');
+    child.once('exit', async (code, signal) => {
       const reason = code === 0 ? '' : `ended with ${signal ?? `exit code ${code}`}`;
       child.once('close', () => resolve(reason));
+      for (let ms = 0; ms < orphansMs && groupLives(child.pid); ms += POLL_MS) await sleep(POLL_MS);
+      // Whatever it has left behind goes too, or it would keep our pipes open.
+      signalGroup(child.pid, 'SIGKILL');
     });
   }).finally(() => process.removeListener('exit', killAtExit));
 
@@ -59,5 +79,5 @@ export const startChild = (name, command, args, { env, onStdout = () => {}, onSt
     }
     return ended;
   };
-  return { name, ended, tail: () => [...tail], stop };
+  return { name, pid: child.pid, stdin: child.stdin, ended, tail: () => [...tail], stop };
 };
