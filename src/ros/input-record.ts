@@ -71,7 +71,7 @@ export class InputRecord {
 }
 
 /**
- * FNV-1a of up to 1,024 bytes at equal distances over the whole picture: 5 µs, whatever its size. A picture that
+ * FNV-1a of up to 1,024 bytes at equal distances over the whole picture: 20 µs, whatever its size. A picture that
  * differs in none of them counts as the same; a real camera's noise touches all of them.
  */
 function sampleOf(picture: Uint8Array): number {
