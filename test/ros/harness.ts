@@ -143,6 +143,8 @@ export interface PeerEvent {
   readonly response?: any;
 }
 
+export type Entities = Readonly<Record<'publisher' | 'subscriber' | 'service' | 'client', readonly string[]>>;
+
 export interface Qos {
   readonly depth?: number;
   readonly reliability?: 'reliable' | 'best_effort';
@@ -223,6 +225,13 @@ export class Peer {
     return this.waitFor(service, event => event.event === 'response', 15_000, before).then(
       event => event.response,
     );
+  }
+
+  /** Full names of what a node has open, as the graph shows it now. */
+  async entities(node: string, namespace = '/'): Promise<Entities> {
+    const before = this.events.length;
+    this.send('entities', { node, namespace });
+    return (await this.waitFor('entities', e => e.event === 'entities', 5000, before)).response as Entities;
   }
 
   /** Waits until the node listens to a topic. */

@@ -8,6 +8,7 @@ Commands (field `op`):
   unstream     name
   subscribers  topic                   event `subscribers` when the topic has at least `count`
   call         service, type, request  event `response`
+  entities     node, namespace         event `entities`: what the graph knows of that node, names by kind
 """
 
 import json
@@ -117,6 +118,16 @@ class Bridge(Node):
         client.wait_for_service(timeout_sec=10)
         future = client.call_async(fill(kind.Request(), command["request"]))
         future.add_done_callback(lambda f: emit(event="response", service=command["service"], response=plain(f.result())))
+
+    def on_entities(self, command):
+        names = {}
+        for kind in ("publisher", "subscriber", "service", "client"):
+            find = getattr(self, f"get_{kind}_names_and_types_by_node")
+            try:
+                names[kind] = sorted(name for name, _ in find(command["node"], command["namespace"]))
+            except Exception:  # not discovered yet; the class of the error depends on the distribution
+                names[kind] = []
+        emit(event="entities", response=names)
 
     def prepare(self, command):
         key = (command["topic"], json.dumps(command.get("qos")))
