@@ -93,6 +93,10 @@ export class ActionStream {
     this.#control.enable(on, nowNs);
   }
 
+  startOver(nowNs: bigint): void {
+    this.#control.startOver(nowNs);
+  }
+
   badChunk(nowNs: bigint): void {
     this.#control.badChunk(nowNs);
   }

@@ -155,8 +155,14 @@ export class Control {
   enable(on: boolean, nowNs: bigint): void {
     if (on === this.#enabled) return;
     this.#enabled = on;
-    this.#stop('enabled: no action chunk yet', nowNs);
-    if (on) this.#gate = poseAgain(this.#gate);
+    if (on) this.startOver(nowNs);
+    else this.#stop('disabled', nowNs);
+  }
+
+  /** What plays stops; the pose is measured again before the next chunk ramps in. A fault stays. */
+  startOver(nowNs: bigint): void {
+    this.#stop('no action chunk yet', nowNs);
+    this.#gate = poseAgain(this.#gate);
   }
 
   /** A chunk held NaN or infinity: `faultAfter` in a row latch a fault. */

@@ -34,15 +34,19 @@ export class DropLog {
     this.warn(code, message, cause);
   }
 
-  /** Thrown away as it should be: counted and told, but nothing is wrong. */
+  /** Thrown away as it should be: counted, and told as often as a warning, but nothing is wrong. */
   dropByDesign(code: ErrorCode, message: string): void {
     this.#counts.set(code, this.count(code) + 1n);
-    this.#log.info(`${code}: ${message}`);
+    this.#tell('info', code, message, code);
   }
 
   /** A warning that is limited like that of a drop, but counts nothing. */
   warn(code: ErrorCode, message: string, cause: string = code): void {
     this.#lastError = `${code}: ${message}`;
+    this.#tell('warn', code, message, cause);
+  }
+
+  #tell(level: 'info' | 'warn', code: ErrorCode, message: string, cause: string): void {
     const key = `${code} ${cause}`;
     const nowMs = this.#nowMs();
     const last = this.#warned.get(key);
@@ -52,7 +56,7 @@ export class DropLog {
     }
     const more = last && last.silent > 0 ? ` (and ${last.silent} more since the last warning)` : '';
     this.#warned.set(key, { atMs: nowMs, silent: 0 });
-    this.#log.warn(`${code}: ${message}${more}`);
+    this.#log[level](`${code}: ${message}${more}`);
   }
 
   /** Says once that a cause of warnings is gone. */

@@ -8,7 +8,12 @@ import { checkTexts, Watch, type Asked } from './schedule-checks';
 /** Plays the schedule to its end; throws at the first thing that is wrong. `spoil` may break the bench on purpose. */
 export function play(s: Schedule, spoil: (bench: Bench) => void = () => undefined): Bench {
   const tokensPerFrame = (k: number) => (s.auto ? auto(k) : fixed(k));
-  const first = { tokensPerFrame: tokensPerFrame(s.k), replanRateHz: 0, executeMs: s.executeMs, standing: [] };
+  const first = {
+    tokensPerFrame: tokensPerFrame(s.k),
+    replanRateHz: 0,
+    executeMs: s.executeMs,
+    standing: [],
+  };
   const bench = new Bench(
     { mode: s.mode, tunables: first, maxQueue: s.maxQueue, stopIds: STOP_IDS, ageingMs: s.ageingMs }, // prettier-ignore
     COSTS,

@@ -396,6 +396,22 @@ describe('faults', () => {
   });
 });
 
+test('startOver: the pose is measured again and the next chunk ramps in; a fault and disabled stay', () => {
+  const stream = new Stream('position', { fixed: { faultAfter: 1 } }).ready();
+  stream.accept(ramp(50));
+  stream.play(5);
+  stream.control.startOver(stream.nowNs);
+  expect(stream.play(2, 3.5)).toEqual([3.5, 3.5]);
+  stream.accept(new Array(50).fill(4));
+  expect(stream.play(1)).toEqual([3.5]);
+  expect(stream.control.mode).toBe('ramp');
+  stream.control.badChunk(stream.nowNs);
+  stream.control.enable(false, stream.nowNs);
+  stream.control.startOver(stream.nowNs);
+  stream.play(2, 0);
+  expect(stream.control).toMatchObject({ mode: 'fault', enabled: false });
+});
+
 describe('clock', () => {
   const tickAt = (stream: Stream, ms: number, steadyMs: number): Tick =>
     stream.control.tick(T0 + BigInt(Math.round(ms * 1e6)), steadyMs, Float64Array.of(0));
