@@ -6,6 +6,9 @@ import type { PromptProfile } from './manifest';
 /** Far beyond any prompt limit; keeps a runaway publisher from costing tokeniser time. */
 const MAX_CHARACTERS = 20_000;
 
+/** Without control characters but tabs and newlines: no training text had them, and terminals obey them. */
+export const withoutControls = (text: string): string => text.replace(/[^\P{Cc}\t\n]/gu, '');
+
 /**
  * An instruction as the model was trained to read it: trimmed, every `_` and newline a space. Case, punctuation, tabs
  * and inner spaces stay; other control characters, which no training text had, are removed.
@@ -20,8 +23,7 @@ export function cleanInstruction(text: string): string {
       { details: { characters: text.length, limit: MAX_CHARACTERS } },
     );
   }
-  const clean = text
-    .replace(/[^\P{Cc}\t\n]/gu, '')
+  const clean = withoutControls(text)
     // Before the underscores: openpi trims first, so `_x_` keeps a space on each side.
     .replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '')
     .replace(/[\n_]/g, ' ');

@@ -3,6 +3,7 @@
  * same text again is no change.
  */
 import { OxygenError } from '../core/errors';
+import { withoutControls } from '../model/prompt';
 
 /** Identity of a message: the latched and the volatile subscription both get it. */
 export interface MessageOrigin {
@@ -34,7 +35,7 @@ export class Instruction {
   command(text: string, origin: MessageOrigin): boolean {
     const last = this.#origin;
     if (last !== null && last.publisher === origin.publisher && origin.sentNs <= last.sentNs) return false;
-    const trimmed = text.trim();
+    const trimmed = withoutControls(text).trim();
     if (trimmed === '')
       throw new OxygenError('INSTRUCTION_INVALID', 'the instruction is empty; the last one stays');
     if (trimmed.length > MAX_LETTERS) {

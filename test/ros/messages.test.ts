@@ -81,7 +81,13 @@ describe('the instruction', () => {
     expect(instruction.text).toBe('reach the red block');
   });
 
-  test.each(['', ' \n ', 'x'.repeat(5000)])('refused: %#', text => {
+  test('control characters are left out', () => {
+    const instruction = new Instruction();
+    instruction.command('go\u0007 to\u001b[31m\tred\0', origin(1n));
+    expect(instruction.text).toBe('go to[31m\tred');
+  });
+
+  test.each(['', ' \n ', '\u0001\0', 'x'.repeat(5000)])('refused: %#', text => {
     const instruction = new Instruction();
     instruction.command('stay', origin(1n));
     expect(() => instruction.command(text, origin(2n))).toThrow(/the last one stays/);
