@@ -9,12 +9,34 @@ export const ROOT = join(__dirname, '../..');
 export const ENGINES = join(ROOT, 'test/.tmp/engines');
 export const ROBOTS = join(ROOT, 'config/robots');
 
-/** Every test process has its own ROS graph. */
+/**
+ * Every test file has a ROS graph of its own: a killed process haunts its graph for some 20 s. Domains that are in use
+ * on this machine, by whomever, are passed over: their discovery ports (RTPS: 7400 + 250 · domain) are bound.
+ */
+function freeDomain(): number {
+  const bound = new Set(
+    readFileSync('/proc/net/udp', 'utf8')
+      .split('\n')
+      .slice(1)
+      .map(line => parseInt(line.trim().split(/[ :]+/)[2] ?? '', 16)),
+  );
+  const file = [...(expect.getState().testPath ?? '')].reduce(
+    (hash, letter) => hash * 31 + letter.codePointAt(0)!,
+    7,
+  );
+  const first = Math.abs(process.pid * 7 + (file % 101)) % 101;
+  const domains = Array.from({ length: 101 }, (_, i) => 1 + ((first + i) % 101));
+  return domains.find(domain => !bound.has(7400 + 250 * domain)) ?? domains[0]!;
+}
+
 const env = {
   ...process.env,
-  ROS_DOMAIN_ID: String(1 + (process.pid % 99)),
+  ROS_DOMAIN_ID: String(freeDomain()),
   ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
 };
+
+/** Seconds of the clock of the peer: the monotonic one, which all processes share. */
+export const peerClock = (): number => Number(process.hrtime.bigint()) / 1e9;
 
 export const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
 
@@ -135,7 +157,8 @@ export const launchCommand = (args: Readonly<Record<string, string>>): string[] 
 export interface PeerEvent {
   readonly event: string;
   readonly topic?: string;
-  /** Seconds of the peer's monotonic clock at receipt. */
+  readonly id?: number;
+  /** Of `peerClock`, at receipt. */
   readonly t: number;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- messages of any type
   readonly msg?: any;
@@ -151,24 +174,34 @@ export interface Qos {
   readonly durability?: 'volatile' | 'transient_local';
 }
 
-const SENSOR: Qos = { reliability: 'best_effort', depth: 5 };
+export const SENSOR: Qos = { reliability: 'best_effort', depth: 5 };
 
 export class Peer {
-  readonly #child = launch(['python3', join(__dirname, 'peers/bridge.py')], ROOT);
+  readonly #child: ChildProcessWithoutNullStreams;
   readonly events: PeerEvent[] = [];
   errors = '';
+  #calls = 0;
 
-  private constructor() {
-    createInterface({ input: this.#child.stdout }).on('line', line =>
-      this.events.push(JSON.parse(line) as PeerEvent),
-    );
+  private constructor(name: string) {
+    this.#child = launch(['python3', join(__dirname, 'peers/bridge.py'), name], ROOT);
+    // The executor of the peer prints warnings of its own when the machine is busy.
+    createInterface({ input: this.#child.stdout }).on('line', line => {
+      if (line.startsWith('{')) this.events.push(JSON.parse(line) as PeerEvent);
+      else this.errors += `${line}\n`;
+    });
     this.#child.stderr.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
+  }
+
+  /** One that does only what it is told. */
+  static async bare(name = 'test_peer'): Promise<Peer> {
+    const peer = new Peer(name);
+    await peer.waitFor('the peer', event => event.event === 'ready');
+    return peer;
   }
 
   /** A peer that listens to everything the node says. */
   static async start(): Promise<Peer> {
-    const peer = new Peer();
-    await peer.waitFor('the peer', event => event.event === 'ready');
+    const peer = await Peer.bare();
     peer.subscribe('action', 'std_msgs/msg/Float64MultiArray');
     peer.subscribe('action_chunk', 'oxygen_vla/msg/ActionChunk');
     peer.subscribe('language/tokens', 'oxygen_vla/msg/LanguageToken', { depth: 1000 });
@@ -219,10 +252,11 @@ export class Peer {
     this.publish('language_request', 'oxygen_vla/msg/LanguageRequest', { max_tokens: 16, ...msg });
   }
 
-  call(service: string, type: string, request: object): Promise<unknown> {
+  call(service: string, type: string, request: object): Promise<PeerEvent['response']> {
     const before = this.events.length;
-    this.send('call', { service, type, request });
-    return this.waitFor(service, event => event.event === 'response', 15_000, before).then(
+    const id = ++this.#calls;
+    this.send('call', { id, service, type, request });
+    return this.waitFor(service, event => event.event === 'response' && event.id === id, 15_000, before).then(
       event => event.response,
     );
   }
@@ -292,7 +326,15 @@ export class Peer {
     );
   }
 
-  end(): void {
+  /** Resolves when it has left the graph in good order. */
+  end(): Promise<void> {
+    const gone = new Promise<void>(resolve => this.#child.once('exit', () => resolve()));
     this.#child.stdin.end();
+    return gone;
+  }
+
+  /** Without a word to the others; SIGKILL is as if its machine had lost power. */
+  kill(signal: NodeJS.Signals = 'SIGKILL'): void {
+    this.#child.kill(signal);
   }
 }

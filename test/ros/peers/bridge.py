@@ -1,16 +1,24 @@
 """An independent ROS peer for tests: commands come as JSON lines on stdin, events go as JSON lines to stdout.
 
+Times are seconds of the monotonic clock, which all processes of a machine share. An argument is the node's name.
+
 Commands (field `op`):
-  subscribe    topic, type, qos        every message becomes an event `message` with its time of receipt
-  publish      topic, type, qos, msg   once somebody listens; `stamp` (s) is added to now for msg.header.stamp,
-                                       `file` fills msg.data
-  stream       name + as publish, hz   publishes again and again with fresh stamps; the same name replaces it
-  unstream     name
+  subscribe    topic, type, qos        every message becomes an event `message` with its time of receipt; after each
+                                       the peer sleeps for `slow` (s)
+  publish      topic, type, qos, msg   once somebody listens, then event `published`; `stamp` (s) is added to now for
+                                       msg.header.stamp, `file` fills msg.data, `raw` (hex) is sent in place of it all
+  stream       name + as publish, hz   publishes again and again with fresh stamps; the same name replaces it. Of a
+                                       list in `stamp` each message takes the next; `frozen` is the time of the start
+  unstream     name                    event `unstreamed`
+  burst        as publish, count       with a number behind the text in msg.`field`, as fast as it goes, but not before
+                                       somebody listens; event `published`
+  retire       topic, qos              the publisher goes away
   subscribers  topic                   event `subscribers` when the topic has at least `count`
-  call         service, type, request  event `response`
+  call         service, type, request  event `response` with the `id` of the call
   entities     node, namespace         event `entities`: what the graph knows of that node, names by kind
 """
 
+import itertools
 import json
 import queue
 import sys
@@ -75,9 +83,19 @@ def plain(value):
     return [plain(v) for v in value]
 
 
+def stamp_of(spec, now_ns):
+    """What is to be done with the stamps of a publisher: nothing, or offsets (s) from now, or from its start."""
+    if spec is None:
+        return None
+    if spec == "frozen":
+        return lambda _: now_ns
+    offsets = itertools.cycle(spec if isinstance(spec, list) else [spec])
+    return lambda ns: ns + int(next(offsets) * 1e9)
+
+
 class Bridge(Node):
-    def __init__(self):
-        super().__init__("test_peer")
+    def __init__(self, name):
+        super().__init__(name)
         self.publishers_by_topic = {}
         self.streams = {}
         self.waiting = []
@@ -91,6 +109,7 @@ class Bridge(Node):
 
         def received(message):
             emit(event="message", topic=topic, t=time.monotonic(), msg=plain(message))
+            time.sleep(command.get("slow", 0))
 
         self.create_subscription(load_type(command["type"]), topic, received, qos_of(command.get("qos")))
 
@@ -108,6 +127,22 @@ class Bridge(Node):
         timer = self.streams.pop(command["name"], None)
         if timer is not None:
             self.destroy_timer(timer)
+            emit(event="unstreamed", topic=command["name"], t=time.monotonic())
+
+    def on_burst(self, command):
+        publisher, message, _ = self.prepare(command)
+        field = command["field"]
+        text = getattr(message, field)
+        while publisher.get_subscription_count() == 0:
+            time.sleep(0.01)
+        for n in range(command["count"]):
+            setattr(message, field, f"{text} {n}")
+            publisher.publish(message)
+        emit(event="published", topic=command["topic"], t=time.monotonic())
+
+    def on_retire(self, command):
+        publisher = self.publishers_by_topic.pop((command["topic"], json.dumps(command.get("qos"))))
+        self.destroy_publisher(publisher)
 
     def on_subscribers(self, command):
         self.waiting.append(command)
@@ -117,7 +152,7 @@ class Bridge(Node):
         client = self.create_client(kind, command["service"])
         client.wait_for_service(timeout_sec=10)
         future = client.call_async(fill(kind.Request(), command["request"]))
-        future.add_done_callback(lambda f: emit(event="response", service=command["service"], response=plain(f.result())))
+        future.add_done_callback(lambda f: emit(event="response", id=command["id"], response=plain(f.result()), t=time.monotonic()))
 
     def on_entities(self, command):
         names = {}
@@ -138,12 +173,16 @@ class Bridge(Node):
         if "file" in command:
             with open(command["file"], "rb") as file:
                 message.data = file.read()
-        return self.publishers_by_topic[key], message, command.get("stamp")
+        if "raw" in command:
+            message = bytes.fromhex(command["raw"])
+        return self.publishers_by_topic[key], message, stamp_of(command.get("stamp"), self.now_ns())
+
+    def now_ns(self):
+        return self.get_clock().now().nanoseconds
 
     def send(self, publisher, message, stamp):
         if stamp is not None:
-            ns = self.get_clock().now().nanoseconds + int(stamp * 1e9)
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(ns, 1_000_000_000)
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp(self.now_ns()), 1_000_000_000)
         publisher.publish(message)
 
     def deliver(self):
@@ -155,6 +194,7 @@ class Bridge(Node):
                 continue
             self.unheard.remove(item)
             self.send(publisher, message, stamp)
+            emit(event="published", topic=publisher.topic_name, t=time.monotonic())
 
     def look(self):
         self.deliver()
@@ -166,7 +206,7 @@ class Bridge(Node):
 
 def main():
     rclpy.init()
-    node = Bridge()
+    node = Bridge(sys.argv[1] if len(sys.argv) > 1 else "test_peer")
     # An executor of its own: rclpy.spin_once would build a new wait set for every event.
     executor = Executor()
     executor.add_node(node)
@@ -187,6 +227,8 @@ def main():
         while not commands.empty():
             command = commands.get()
             if command is None:
+                node.destroy_node()
+                rclpy.shutdown()
                 return
             node.obey(command)
 
