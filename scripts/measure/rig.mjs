@@ -9,6 +9,7 @@ import { at, ENGINE, INSTALL } from '../setup/paths.mjs';
 export { sleep };
 
 const PEER = fileURLToPath(new URL('peer.py', import.meta.url));
+const PEER_PROFILE = fileURLToPath(new URL('peer.xml', import.meta.url));
 const PROGRAM = path.join(INSTALL, 'lib/oxygen_vla/oxygen');
 const ROBOT = at('config/robots/demo.yaml');
 
@@ -29,7 +30,12 @@ export class Peer {
   /** @param {NodeJS.ProcessEnv} env */
   constructor(env) {
     this.#child = startChild('peer', 'python3', [PEER], {
-      env,
+      // By both names: Fast DDS has changed it.
+      env: {
+        ...env,
+        FASTDDS_DEFAULT_PROFILES_FILE: PEER_PROFILE,
+        FASTRTPS_DEFAULT_PROFILES_FILE: PEER_PROFILE,
+      },
       input: true,
       onStdout: line => {
         const event = JSON.parse(line);

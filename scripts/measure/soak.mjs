@@ -26,7 +26,7 @@ const watch = async (node, seconds) => {
 };
 
 export const measureSoak = async ({ quick, env: common }) => {
-  const [warmUp, seconds] = quick ? [20, 60] : [60, 600];
+  const [warmUp, seconds] = quick ? [70, 60] : [60, 600];
   const env = isolated(common);
   // The camera is a process of its own, as on a robot.
   const camera = await Peer.start(env);

@@ -1,6 +1,9 @@
 // From the start of the process to the first sign of life, and to the active state.
 import { quantile } from '../../dist/core/statistics.js';
-import { isolated, LATCHED, NodeUnderTest, Peer } from './rig.mjs';
+import { isolated, LATCHED, NodeUnderTest, Peer, sleep } from './rig.mjs';
+
+/** The peer is well there before the first node. */
+const DISCOVERY_MS = 1000;
 
 const once = async (peer, env) => {
   const first = peer.message('status');
@@ -29,6 +32,7 @@ export const measureStart = async ({ quick, env: common }) => {
   const peer = await Peer.start(env);
   try {
     peer.subscribe('status', 'oxygen_vla/msg/Status', { fields: ['lifecycle'], qos: LATCHED });
+    await sleep(DISCOVERY_MS);
     const runs = [];
     for (let n = 0; n < (quick ? 3 : 5); n++) runs.push(await once(peer, env));
     return [
