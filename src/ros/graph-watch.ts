@@ -117,10 +117,17 @@ interface Clash {
   readonly advice: string;
 }
 
-const override = ({ topic, direction, id }: OwnEndpoint, policy: string, value: string): string => {
+/** The parameter that overrides a policy of an endpoint. */
+export const overrideName = (
+  { topic, direction, id }: Pick<OwnEndpoint, 'topic' | 'direction' | 'id'>,
+  policy: string,
+): string => {
   const entity = `${direction === 'in' ? 'subscription' : 'publisher'}${id === undefined ? '' : `_${id}`}`;
-  return `qos_overrides.${topic}.${entity}.${policy} to ${value}`;
+  return `qos_overrides.${topic}.${entity}.${policy}`;
 };
+
+const override = (ours: OwnEndpoint, policy: string, value: string): string =>
+  `${overrideName(ours, policy)} to ${value}`;
 
 /** What a publisher of theirs does not offer, but we ask for. A policy that is not known is no clash. */
 function unheard(ours: OwnEndpoint, { qos_profile: theirs }: EndpointInfo): Clash | null {

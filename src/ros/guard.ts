@@ -126,7 +126,7 @@ function sections(namespace: string, name: string): readonly string[] {
   return [...new Set([`/**/${name}`, `/*/${name}`, name, full.slice(1), full])];
 }
 
-/** An answer is due even when the request made us throw; services with other answers stay silent. */
+/** An answer is due even when the request made us throw: who waits for none waits for ever. */
 function answerFailure(type: string, request: unknown, response: RclServiceResponse, reason: string): void {
   const failure = { successful: false, reason };
   if (type === 'rcl_interfaces/srv/SetParameters') {
@@ -134,5 +134,5 @@ function answerFailure(type: string, request: unknown, response: RclServiceRespo
     response.send({ results: parameters.map(() => failure) });
   } else if (type === 'rcl_interfaces/srv/SetParametersAtomically') {
     response.send({ result: failure });
-  }
+  } else response.send(response.template); // empty, and `success` is false
 }

@@ -1,10 +1,10 @@
 /** Peers on the graph, as the node asks for them. */
-import { GraphWatch, fullName, otherPublishers } from './graph-watch';
-import type { EndpointInfo, GraphSource } from './graph-watch';
+import { GraphWatch, fullName, otherPublishers, overrideName } from './graph-watch';
+import type { EndpointInfo, GraphSource, OwnEndpoint } from './graph-watch';
 import type { ParameterValues } from './parameter-spec';
 import type { RclNode } from './rcl';
 import { MONITORS, OUTPUTS } from './topics';
-import type { TopicSpec } from './topics';
+import type { Qos, TopicSpec } from './topics';
 
 const source = (node: RclNode): GraphSource => ({
   infoPublishers: topic => node.getPublishersInfoByTopic(topic) as readonly EndpointInfo[],
@@ -15,16 +15,25 @@ const source = (node: RclNode): GraphSource => ({
       .map(({ name, namespace }) => fullName({ node_name: name, node_namespace: namespace })),
 });
 
-/** `topics`: with resolved names, and the policies that they were opened with. */
+/** `topics`: with resolved names, already open. */
 export function watchGraph(node: RclNode, topics: readonly TopicSpec[]): GraphWatch {
   const status = { ...MONITORS.status, name: node.resolveTopicName(MONITORS.status.name) };
   const commands = node.resolveTopicName(OUTPUTS.action.name);
-  const endpoints = [status, ...topics].map(({ name, ...rest }) => ({
-    ...rest,
-    topic: name,
-    exclusive: name === commands && rest.direction === 'out',
-  }));
+  const endpoints = [status, ...topics].map(({ name, ...rest }): OwnEndpoint => {
+    const endpoint = { ...rest, topic: name, exclusive: name === commands && rest.direction === 'out' };
+    return { ...endpoint, qos: openedWith(node, endpoint) };
+  });
   return new GraphWatch(node.getFullyQualifiedName(), endpoints, source(node));
+}
+
+/** The policies that an endpoint really has: rclnodejs declares a parameter for each when it opens one. */
+function openedWith(node: RclNode, endpoint: OwnEndpoint): Qos {
+  const { qos } = endpoint;
+  const policy = <P extends keyof Qos>(name: P): Qos[P] => {
+    const parameter = overrideName(endpoint, name);
+    return node.hasParameter(parameter) ? (node.getParameter(parameter).value as Qos[P]) : qos[name];
+  };
+  return { ...qos, reliability: policy('reliability'), durability: policy('durability') };
 }
 
 /**

@@ -56,6 +56,7 @@ export interface RclNode {
   getLogger(): Logger;
   getClock(): { now(): RclTime };
   getParameter(name: string): RclParameter;
+  hasParameter(name: string): boolean;
   getParameterOverrides(): RclParameter[];
   declareParameter(parameter: RclParameter, descriptor: object, ignoreOverride?: boolean): RclParameter;
   addPreSetParametersCallback(callback: (parameters: RclParameter[]) => RclParameter[]): void;
