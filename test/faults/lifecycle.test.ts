@@ -152,7 +152,21 @@ const atomically = async (...pairs: readonly (readonly [string, object])[]): Pro
 test.each(probes)('%s: answered, and the node goes on', async (_, probe, answer) => {
   expect(await probe()).toEqual(answer);
   expect(await stateOf()).toBe('active');
-  expect(rig.peer.drops()['INTERNAL'] ?? 0).toBeLessThanOrEqual(1);
+});
+
+test('ten requests that make callbacks throw, within 10 s: counted, told, and the node deactivates safely', async () => {
+  const { peer, node } = rig;
+  const from = peer.events.length;
+  const before = node.log.length;
+  for (let n = 0; n < 10 && !node.log.slice(before).includes('deactivates itself'); n++)
+    await set('tokens_per_frame', { type: 99 });
+  await peer.waitForMessage('status', msg => msg.lifecycle === 'inactive', 4000, from);
+  expect(peer.drops()['INTERNAL']).toBeGreaterThanOrEqual(10);
+  await rig.says('lifecycle', ({ values }) => Number(values['callback_exceptions']) >= 10, 2000, from);
+  // The last command was a safe one, and none follows.
+  const silent = peer.events.length;
+  await sleep(300);
+  expect(peer.messages('action', silent)).toEqual([]);
 });
 
 test('descriptors say type, range and whether a parameter can change', async () => {
