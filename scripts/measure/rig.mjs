@@ -75,7 +75,7 @@ export class Peer {
 
   /** The next event that fits. */
   next(what, fits, timeoutMs = 20_000) {
-    return new Promise((resolve, reject) => {
+    const found = new Promise((resolve, reject) => {
       const end = timer => {
         clearTimeout(timer);
         stop();
@@ -91,6 +91,9 @@ export class Peer {
         resolve(event);
       });
     });
+    // Who waits for something else that fails first waits no more; that is not the end of everything.
+    found.catch(() => {});
+    return found;
   }
 
   message(topic, fits = () => true, timeoutMs = undefined) {
