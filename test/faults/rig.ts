@@ -117,6 +117,7 @@ export class Rig {
     if (exitCode === null && signalCode === null) expect(await this.node.end()).toMatchObject({ code: 0 });
     expect(this.node.log).not.toMatch(/SIGSEGV|Abort|terminate called|has been shut down/);
     expect(this.peer.errors).not.toMatch(/Traceback/);
+    await this.peer.end(); // a killed one leaves the shared memory of its middleware behind
   }
 
   remove(): void {

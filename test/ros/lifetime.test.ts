@@ -1,9 +1,9 @@
-/** How the node starts and ends: configuration errors, signals, and never a trace of a crash. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** How the node starts and ends: wrong parameters, signals, SIGKILL, and never a trace of a crash. */
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoScene, show } from './demo-scene';
-import { ENGINES, NodeProcess, Peer, ROBOTS, killAll, sleep } from './harness';
+import { ENGINES, NodeProcess, Peer, killAll, peerClock, sleep, until } from './harness';
 
 let folder: string;
 beforeAll(() => {
@@ -62,91 +62,61 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', signal => {
   });
 });
 
-test.each<[string, () => NodeProcess, RegExp]>([
-  ['no engine at that path', () => NodeProcess.start('nowhere', 'demo.yaml'), /ENGINE_NOT_FOUND: .*nowhere/],
-  [
-    'an engine that is incomplete',
-    () => NodeProcess.start('../broken', 'demo.yaml', { engine: broken() }),
-    /ENGINE_INVALID: /,
-  ],
-  [
-    'no robot file',
-    () => NodeProcess.start('demo', 'nobody.yaml'),
-    /ROBOT_FILE_INVALID: .*nobody\.yaml: cannot be read/,
-  ],
-  [
-    'a robot file for another engine',
-    () => NodeProcess.start('demo', 'tiny.yaml'),
-    /ROBOT_FILE_INVALID: .*tiny\.yaml: cameras\.left/,
-  ],
-  [
-    'a robot file without kinds',
-    () => NodeProcess.start('demo', '', { robot: changed(/kind: position, /g, '') }),
-    /ROBOT_FILE_INVALID: .*actions\[0\]\.kind/,
-  ],
-  [
-    'an engine without statistics (O-09 a)',
-    () => NodeProcess.start('', 'demo.yaml', { engine: withoutStatistics() }),
-    /NORM_STATS_INVALID: .*without normalisation statistics.*--norm-stats FILE.*raw_units/,
-  ],
-  [
-    'steps of a chunk that the engine does not give',
-    () =>
-      NodeProcess.start('demo', '', { robot: changed('train_hz: 20', 'train_hz: 20, execute_steps: 11') }),
-    /ROBOT_FILE_INVALID: .*execute_steps: 11, but a chunk of the engine demo has 10 steps/,
-  ],
-  [
-    'a rate of 0',
-    () => NodeProcess.start('demo', 'demo.yaml', { action_rate_hz: 0 }),
-    /CONFIG_INVALID: parameter action_rate_hz: 0/,
-  ],
-  [
-    'a rate in words',
-    () => NodeProcess.start('demo', 'demo.yaml', { action_rate_hz: 'fast' }),
-    /action_rate_hz: 'fast'/,
-  ],
-  [
-    'no parameters at all',
-    () => NodeProcess.start('demo', 'demo.yaml', { engine: "''", robot: "''" }),
-    /parameter engine: '' is not allowed/,
-  ],
-])('%s: one coded line, exit code 1', async (_, start, line) => {
-  const node = start();
+test.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
+  ['a rate of 0', { action_rate_hz: 0 }, /CONFIG_INVALID: parameter action_rate_hz: 0/],
+  ['a rate in words', { action_rate_hz: 'fast' }, /action_rate_hz: 'fast'/],
+  ['no paths', { engine: "''", robot: "''" }, /parameter engine: '' is not allowed/],
+])('%s: one coded line, exit code 1', async (_, parameters, line) => {
+  const node = NodeProcess.start('demo', 'demo.yaml', parameters);
   expect(await node.exit).toBe(1);
   expect(node.log).toMatch(line);
   expect(node.log).not.toMatch(CRASH);
 });
 
-function broken(): string {
-  const path = join(folder, 'broken');
-  cpSync(join(ENGINES, 'demo'), path, { recursive: true });
-  rmSync(join(path, 'expert.onnx'));
-  return path;
-}
-
-/** The demo's robot file with a change. */
-function changed(what: string | RegExp, to: string): string {
-  const path = join(folder, 'changed.yaml');
-  writeFileSync(path, readFileSync(join(ROBOTS, 'demo.yaml'), 'utf8').replace(what, to));
-  return path;
-}
-
-/** The demo engine as it is built when no statistics are found. */
-function withoutStatistics(): string {
+test('raw_units: an engine without statistics runs, and that is said (O-09 a)', async () => {
   const path = join(folder, 'raw');
   cpSync(join(ENGINES, 'demo'), path, { recursive: true });
   const file = join(path, 'engine.json');
   const { normalization, ...manifest } = JSON.parse(readFileSync(file, 'utf8'));
   const missing = { ...normalization, state: 'missing', actions: 'missing' };
   writeFileSync(file, JSON.stringify({ ...manifest, normalization: missing }));
-  return path;
-}
-
-test('raw_units: an engine without statistics runs, and that is said (O-09 a)', async () => {
-  const node = NodeProcess.start('', 'demo.yaml', { engine: withoutStatistics(), raw_units: true });
+  const node = NodeProcess.start('', 'demo.yaml', { engine: path, raw_units: true });
   await node.says(/raw_units: .*without normalisation statistics/);
   await node.says(/engine raw is ready|engine demo is ready/);
   expect(await node.end()).toMatchObject({ code: 0 });
+});
+
+describe('SIGKILL of the node', () => {
+  /** What is in shared memory, but for the middleware's own, which it tidies up by itself. */
+  const shared = (): string[] => readdirSync('/dev/shm').filter(name => !/^(sem\.)?fastrtps_/.test(name));
+
+  test('its engine ends by itself; the next one starts clean, and commands come within seconds', async () => {
+    const before = shared();
+    const scene = demoScene(folder);
+    const peer = await Peer.start();
+    show(peer, scene);
+    const first = NodeProcess.start('demo', 'demo.yaml');
+    await peer.waitForMessage('action_chunk', () => true);
+    const engine = first.enginePid();
+    const killed = peerClock();
+    await first.end('SIGKILL');
+    const from = peer.events.length;
+    const second = NodeProcess.start('demo', 'demo.yaml');
+    const held = await peer.waitForMessage('action', () => true, 15_000, from);
+    console.log(`commands again ${(1000 * (held.t - killed)).toFixed(0)} ms after SIGKILL`);
+    show(peer, scene);
+    await peer.waitForMessage('action_chunk', () => true, 5000, from);
+    await until('the end of the orphan', 5000, () => {
+      try {
+        return process.kill(engine, 0) && false;
+      } catch {
+        return true;
+      }
+    });
+    expect(await second.end()).toMatchObject({ code: 0 });
+    expect(shared()).toEqual(before);
+    await peer.end();
+  });
 });
 
 test('integers for doubles, 64-bit seeds and unknown names (O-29)', async () => {
@@ -164,15 +134,22 @@ test('integers for doubles, 64-bit seeds and unknown names (O-29)', async () => 
   expect(await node.end()).toMatchObject({ code: 0 });
 });
 
-test('remaps, namespace and name as in every ROS node', async () => {
-  const node = NodeProcess.start('demo', 'demo.yaml', {}, [
-    '-r', '__ns:=/arm', '-r', '__node:=vla', '-r', 'joint_states:=/robot/joints', '-r', 'status:=health',
-  ]); // prettier-ignore
+test('an instruction that was latched before the node started is heard (O-07 c)', async () => {
   const peer = await Peer.start();
-  peer.subscribe('/arm/health', 'oxygen_vla/msg/Status', { durability: 'transient_local' });
-  await peer.waitForMessage('/arm/health', msg => msg.state === 'holding');
-  await peer.listening('/robot/joints');
-  await peer.listening('/arm/camera/base_0_rgb/image_raw');
-  expect(await peer.call('/arm/vla/reset', 'std_srvs/srv/Trigger', {})).toMatchObject({ success: true });
+  peer.send('stream', {
+    name: 'latched',
+    topic: 'instruction',
+    type: 'std_msgs/msg/String',
+    hz: 1000,
+    msg: { data: 'go to the blue block' },
+    qos: { durability: 'transient_local', depth: 1 },
+  });
+  peer.subscribe('instruction', 'std_msgs/msg/String', { durability: 'transient_local' });
+  await peer.waitForMessage('instruction', () => true);
+  peer.send('unstream', { name: 'latched' });
+  await sleep(200);
+  const node = NodeProcess.start('demo', 'demo.yaml');
+  await node.says(/instruction: go to the blue block/);
+  expect(node.log.match(/instruction:/g)).toHaveLength(1);
   expect(await node.end()).toMatchObject({ code: 0 });
 });
