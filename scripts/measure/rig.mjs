@@ -151,7 +151,9 @@ export class Peer {
 
 /** A robot that stands still and can see, and everything that the node says of its work. */
 export const standStill = (peer, instruction = 'go to the green block') => {
-  peer.subscribe('action', 'std_msgs/msg/Float64MultiArray', { fields: ['data'] });
+  // Deep: what the peer is too slow for at the moment still counts.
+  const action = { fields: ['data'], qos: { depth: 1000 } };
+  peer.subscribe('action', 'std_msgs/msg/Float64MultiArray', action);
   peer.subscribe('action_chunk', 'oxygen_vla/msg/ActionChunk', { fields: ['stamp', 'dt', 'horizon'] });
   peer.subscribe('status', 'oxygen_vla/msg/Status', { qos: LATCHED });
   peer.joints();
