@@ -22,15 +22,15 @@ const change = async (peer, label) => {
 };
 
 /** Loops done and the memory after each (MB); ends at the first transition that fails. */
-const goRound = async (peer, pid, loops, tell) => {
+const goRound = async (peer, node, loops, tell) => {
   const readings = [];
   for (let n = 0; n < loops; n++) {
     for (const label of ROUND) {
       if (await change(peer, label)) continue;
-      tell(`loop ${n + 1}: ${label} failed`);
+      tell(`loop ${n + 1}: ${label} failed; the node said last:\n${node.log().slice(-6).join('\n')}`);
       return readings;
     }
-    readings.push(await settled(pid));
+    readings.push(await settled(node.pid));
     if ((n + 1) % 20 === 0) tell(`loop ${n + 1}: ${readings.at(-1).toFixed(1)} MB`);
   }
   return readings;
@@ -43,7 +43,7 @@ export const measureLifecycle = async ({ quick, env: common, tell }) => {
   const node = new NodeUnderTest(env, { autostart: false });
   try {
     standStill(peer);
-    const readings = await goRound(peer, node.pid, loops, tell);
+    const readings = await goRound(peer, node, loops, tell);
     const [first, last] = [readings[0] ?? 0, readings.at(-1) ?? 0];
     return [
       { name: 'lifecycle_loops', value: readings.length, limit: { least: loops }, note: ROUND.join(', ') },
