@@ -14,7 +14,7 @@ test.each<[string, readonly string[], readonly unknown[], RegExp]>([
     /the joint state lacks elbow, wrist; it has yaw, shoulder/,
   ],
   ['one is NaN', JOINTS, [0, 'nan', 0, 0], /the joint state is not a finite number for shoulder/],
-  ['fewer positions than names (O-08)', JOINTS, [0, 0], /the joint state has 4 names but 2 positions/],
+  ['fewer positions than names (O-08)', JOINTS, [0, 0], /the joint state has 4 names but only 2 positions/],
   ['one is listed twice', ['yaw', ...JOINTS], [0, 0, 0, 0, 0], /the joint state lists yaw twice/],
   ['nothing at all', [], [], /the joint state lacks yaw, shoulder, elbow, wrist; it has no joint/],
 ])('%s: counted, told by name, no inference, the pose is held', async (_, names, position, says) => {

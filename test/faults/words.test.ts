@@ -6,6 +6,8 @@ import { measured, seconds, useRig } from './rig';
 
 const rig = useRig(() => ({ parameters: { max_tokens: 512, tokens_per_frame: 1 } }));
 const STRING = 'std_msgs/msg/String';
+/** On a quiet machine it is 70.0; a flood that harms the stream takes off far more. */
+const OFF_HZ = 5;
 
 /** A serialised std_msgs/String: CDR, little endian; rclpy would not let such texts through. */
 function rawString(text: Buffer): string {
@@ -53,7 +55,7 @@ test('2,000 instructions in a burst: the newest wins, 70 Hz unharmed', async () 
     await sleep(1000);
   });
   measured(`flood of instructions: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(2);
+  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
   expect(gap).toBeLessThan(0.3);
 });
 
@@ -70,7 +72,7 @@ test('2,000 requests in a burst: those that were not taken are refused and count
     await sleep(1000);
   });
   measured(`flood of requests: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(3);
+  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
   await until('an end of each', 8000, () =>
     [...textsById(peer, from).values()].every(stream => stream.at(-1)!.finish_reason !== ''),
   );
@@ -222,12 +224,12 @@ test('a listener of tokens that sleeps sees gaps in the numbers; nobody else not
         msg => msg.request_id === `talk-${n}` && msg.finish_reason === 'end',
       );
   });
-  expect(hz).toBeGreaterThan(65);
+  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
   for (const [id, stream] of textsById(peer, from))
     if (id.startsWith('talk-'))
       expect(stream.map(token => token.sequence_number)).toEqual(stream.map((_, n) => n));
-  const heard = [...textsById(slow).values()].flatMap(stream => stream.map(token => token.sequence_number));
-  expect(heard.some((number, i) => i > 0 && number > heard[i - 1]! + 1)).toBe(true);
+  const streams = [...textsById(slow)].filter(([id]) => id.startsWith('talk-')).map(([, stream]) => stream);
+  expect(streams.some(stream => stream.at(-1)!.sequence_number + 1 > stream.length)).toBe(true);
   slow.kill();
 });
 
@@ -248,5 +250,5 @@ test('a reliable listener of commands and tokens that stands still blocks nothin
   });
   stuck.kill();
   measured(`a stuck listener: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(2);
+  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
 });
