@@ -15,10 +15,12 @@ const settled = async pid => {
   return readings.sort((a, b) => a - b)[(READINGS - 1) / 2];
 };
 
+/** '' when it is done. */
 const change = async (peer, label) => {
   const request = { transition: { label } };
   const answer = await peer.call('/oxygen/change_state', 'lifecycle_msgs/srv/ChangeState', request);
-  return answer?.success === true;
+  if (answer === null) return 'was not answered in 10 s';
+  return answer.success ? '' : 'failed';
 };
 
 /** Loops done and the memory after each (MB); ends at the first transition that fails. */
@@ -26,8 +28,9 @@ const goRound = async (peer, node, loops, tell) => {
   const readings = [];
   for (let n = 0; n < loops; n++) {
     for (const label of ROUND) {
-      if (await change(peer, label)) continue;
-      tell(`loop ${n + 1}: ${label} failed; the node said last:\n${node.log().slice(-6).join('\n')}`);
+      const fault = await change(peer, label);
+      if (fault === '') continue;
+      tell(`loop ${n + 1}: ${label} ${fault}; the node said last:\n${node.log().slice(-6).join('\n')}`);
       return readings;
     }
     readings.push(await settled(node.pid));
