@@ -67,12 +67,14 @@ async function run(argv: string[]): Promise<number> {
   try {
     const node = createGuardedNode(rcl, NODE_NAME, {
       error: caught,
+      badCall: (error, service) =>
+        guarded.drops?.drop('CALL_INVALID', `${service}: ${toOxygenError(error).message}`, service),
       refusal: parameters => guarded.parameters?.refusal(parameters) ?? null,
     });
     const log = node.getLogger();
     guarded.drops = new DropLog(log, nowMs);
     try {
-      return await serve(rcl, node, log, guarded, guarded.drops, stop);
+      return await serve(rcl, node, log, guarded, guarded.drops, caught, stop);
     } catch (error) {
       log.error(describeError(error));
       return 1;
@@ -89,6 +91,7 @@ async function serve(
   log: Logger,
   guarded: Guarded,
   drops: DropLog,
+  caught: (error: unknown, where: string) => void,
   stop: StopSignal,
 ): Promise<number> {
   const parameters = new NodeParameters(rcl, node, log);
@@ -96,7 +99,7 @@ async function serve(
   const preprocessing = new Preprocessor();
   const board = new StatusBoard(nowMs());
   const loop = new LoopWatch(1);
-  const shared = { rcl, node, preprocessing, drops, board, loop, log, nowMs };
+  const shared = { rcl, node, preprocessing, drops, board, loop, log, nowMs, caught };
   const managed = new ManagedNode({
     ...shared,
     parameters,

@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   PROMPT_SHORTENED: 'the end of a long instruction was left out of the prompt',
   INSTRUCTION_INVALID: 'the instruction is empty or unusable',
   // requests
+  CALL_INVALID: 'a service call holds what the service cannot read',
   REQUEST_INVALID: 'a language request is malformed',
   REQUEST_UNKNOWN: 'no unfinished language request has that id',
   REQUEST_NEVER_FITS: 'the request needs more KV cache than one row holds',

@@ -5,7 +5,8 @@ import { EngineHost } from './host';
 import type { FromEngine, ToEngine } from './protocol';
 
 const post = (messages: readonly FromEngine[]): void => {
-  if (process.connected) process.send?.(messages);
+  // A node that was killed this moment hears nothing any more, and 'disconnect' is on its way.
+  if (process.connected) process.send?.(messages, undefined, undefined, () => undefined);
 };
 
 // The node's timer and the camera driver come first. Measured on two busy cores: the lower, the fewer late ticks, and

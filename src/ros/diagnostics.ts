@@ -127,19 +127,18 @@ function engine({ engine, lifecycle: { state } }: DiagnosticSnapshot): Finding {
     : { level: LEVEL.warn, message: `${running}, not as asked: ${providerNotes.join('; ')}`, values };
 }
 
-/** As ros2_control judges its own loop: mean and standard deviation of the rate. */
+/** The mean as ros2_control judges its own loop; the standard deviation as a share of the period. */
 const RATE_WARN_HZ = 5;
 const RATE_ERROR_HZ = 10;
+const STD_WARN = 0.2;
+const STD_ERROR = 0.4;
 
 function actionLoop(action: ActionSnapshot): Finding {
   const { targetHz, hz, stdMs } = action;
-  // Of the rate: a period that varies by stdMs is a rate that varies by this.
-  const stdHz = hz === null ? null : (stdMs / 1000) * hz * hz;
   const values = [
     ['target_hz', targetHz],
     ['rate_hz', hz],
     ['std_ms', stdMs],
-    ['std_hz', stdHz],
     ['ticks', action.ticks],
     ['missed', action.missed],
     ['tick_off_p99_ms', action.tickP99Ms],
@@ -149,13 +148,14 @@ function actionLoop(action: ActionSnapshot): Finding {
   ] as const;
   if (hz === null) return { level: LEVEL.ok, message: 'no commands are due', values };
   const off = Math.abs(hz - targetHz);
-  const worst = Math.max(off, stdHz ?? 0);
-  if (worst <= RATE_WARN_HZ) return { level: LEVEL.ok, message: 'steady', values };
+  const std = (stdMs / 1000) * targetHz;
+  if (off <= RATE_WARN_HZ && std <= STD_WARN) return { level: LEVEL.ok, message: 'steady', values };
   const message =
     off > RATE_WARN_HZ
       ? `${hz.toFixed(1)} Hz instead of ${targetHz} Hz: is the main thread or the machine overloaded?`
       : `irregular: the time between two commands varies by ${stdMs.toFixed(1)} ms. Is the machine overloaded?`;
-  return { level: worst > RATE_ERROR_HZ ? LEVEL.error : LEVEL.warn, message, values };
+  const error = off > RATE_ERROR_HZ || std > STD_ERROR;
+  return { level: error ? LEVEL.error : LEVEL.warn, message, values };
 }
 
 function safety({ gate, lifecycle: { state } }: DiagnosticSnapshot): Finding {

@@ -20,6 +20,8 @@ const CLOCK_TOPIC = '/clock';
 export interface GuardHooks {
   /** Gets what was thrown and where. */
   error(error: unknown, where: string): void;
+  /** A peer's call of one of rclnodejs' own services made it throw: the peer's fault. */
+  badCall(error: unknown, service: string): void;
   /** Why a change of parameters is refused; rclnodejs' own reasons do not say what is allowed. */
   refusal(parameters: readonly RclParameter[]): SetParametersResult | null;
 }
@@ -82,7 +84,8 @@ export function createGuardedNode(rcl: Rcl, name: string, hooks: GuardHooks): Rc
         try {
           call(request, response);
         } catch (error) {
-          onError(error, service);
+          if (type.startsWith('rcl_interfaces/')) hooks.badCall(error, service);
+          else onError(error, service);
           answerFailure(type, request, response, describeError(error));
         }
       });
@@ -123,7 +126,10 @@ const same = (a: RclParameter | undefined, b: RclParameter): boolean =>
 /** Names under which a parameter file may speak of a node, the most special last. */
 function sections(namespace: string, name: string): readonly string[] {
   const full = `${namespace === '/' ? '' : namespace}/${name}`;
-  return [...new Set([`/**/${name}`, `/*/${name}`, name, full.slice(1), full])];
+  // An argument (`-p name:=value`) has the bare name, and wins over every file.
+  return [...new Set([`/**/${name}`, `/*/${name}`, full.slice(1), full])]
+    .filter(n => n !== name)
+    .concat(name);
 }
 
 /** An answer is due even when the request made us throw: who waits for none waits for ever. */

@@ -90,7 +90,7 @@ export class Monitor {
 
   /** Something has happened that peers should know at once. */
   news(): void {
-    this.#deps.monitors.status.publish(this.#status());
+    this.#publishStatus();
     this.#diagnose();
   }
 
@@ -103,8 +103,13 @@ export class Monitor {
 
   #startStatus(values: ParameterValues): RclTimer {
     const periodNs = BigInt(Math.round(1e9 / Number(values.get('status_rate_hz'))));
-    const publish = (): void => this.#deps.monitors.status.publish(this.#status());
-    return this.#deps.node.createTimer(periodNs, publish, this.#steady);
+    return this.#deps.node.createTimer(periodNs, () => this.#publishStatus(), this.#steady);
+  }
+
+  /** The rates of the status are those of its own periods; the diagnostics tell the same ones. */
+  #publishStatus(): void {
+    this.#deps.board.updateRates(this.#deps.nowMs());
+    this.#deps.monitors.status.publish(this.#status());
   }
 
   #look(): void {
@@ -172,11 +177,10 @@ export class Monitor {
   }
 
   #status(): StatusMessage {
-    const { node, drops, board, nowMs, lifecycle, parameters } = this.#deps;
+    const { node, drops, board, lifecycle, parameters } = this.#deps;
     const session = this.#deps.session();
     return board.message({
       nowNs: node.getClock().now().nanoseconds,
-      nowMs: nowMs(),
       lifecycle: lifecycle(),
       engineUp: session?.engineUp ?? false,
       gate: this.#gate(),

@@ -4,7 +4,7 @@
  * ManagedNode opens, activates, deactivates and closes it.
  */
 import type { Subscription } from 'rxjs';
-import { toOxygenError } from '../core/errors';
+import { OxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import type { EngineClient, EngineEvent } from '../engine/client';
@@ -47,6 +47,8 @@ export interface NodeDeps {
   readonly log: Logger;
   /** Monotonic. */
   readonly nowMs: () => number;
+  /** Takes what a callback of ours throws by mistake. */
+  readonly caught: (error: unknown, where: string) => void;
   /** Something happened that the status should tell at once. */
   readonly onNews: () => void;
 }
@@ -314,6 +316,8 @@ export class OxygenNode {
 
   #onEnable(on: boolean): string {
     this.#actions.enable(on, this.#nowNs());
+    // What was seen during a take-over is no ground to go on from.
+    this.#pull.discard();
     this.#deps.log.info(on ? 'enabled' : 'disabled: the pose is held');
     this.#deps.onNews();
     return on ? 'enabled: the next chunk ramps in from the measured pose' : 'disabled: the pose is held';
@@ -323,7 +327,7 @@ export class OxygenNode {
   #switchTopic(): void {
     if (this.#active) this.#actions.end();
     this.#output.dryRun = this.#values.get('dry_run') === true;
-    if (this.#active) this.#actions.activate(this.#nowNs());
+    if (this.#active) this.#actions.startOver(this.#nowNs());
     this.#deps.onNews();
   }
 
@@ -340,13 +344,13 @@ export class OxygenNode {
     return this.#deps.node.getClock().now().nanoseconds;
   }
 
-  /** Bad data of a peer is a counted drop; anything else goes on to the guard of the callback. */
+  /** Bad data of a peer is a counted drop; anything else is a bug of ours. */
   #checked(cause: string, call: () => void): void {
     try {
       call();
     } catch (error) {
-      const { code, message } = toOxygenError(error);
-      this.#deps.drops.drop(code, `${cause}: ${message}`, cause);
+      if (!(error instanceof OxygenError)) this.#deps.caught(error, cause);
+      else this.#deps.drops.drop(error.code, `${cause}: ${error.message}`, cause);
     }
   }
 }

@@ -69,8 +69,6 @@ export interface GateContext {
 /** What the status says beside the counters. */
 export interface StatusContext {
   readonly nowNs: bigint;
-  /** Monotonic, for the rates. */
-  readonly nowMs: number;
   readonly lifecycle: StateName;
   readonly engineUp: boolean;
   readonly gate: GateContext;
@@ -190,7 +188,6 @@ export class StatusBoard {
   }
 
   message(context: StatusContext): StatusMessage {
-    this.#updateRates(context.nowMs);
     const { gate } = context;
     const { ticks, freshTicks, missed, frames, chunks, tokens, finished } = this.#counters;
     return {
@@ -243,7 +240,8 @@ export class StatusBoard {
     return gate.mode === 'active' || gate.mode === 'ramp' ? 'running' : 'holding';
   }
 
-  #updateRates(nowMs: number): void {
+  /** The rates are those since the last call, unless that was just now. `nowMs`: monotonic. */
+  updateRates(nowMs: number): void {
     const ms = nowMs - this.#beforeMs;
     if (ms < MIN_PERIOD_MS) return;
     const [now, before] = [this.#counters, this.#before];

@@ -21,6 +21,8 @@ export interface RigOptions {
   readonly robot?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly rosArgs?: readonly string[];
+  /** A script that spoils the node before it starts. */
+  readonly preload?: string;
 }
 
 /** What one part says in /diagnostics. */
@@ -38,8 +40,9 @@ export class Rig {
   node!: NodeProcess;
   peer!: Peer;
 
-  async start({ engine = 'demo', robot = 'demo.yaml', parameters, rosArgs }: RigOptions): Promise<void> {
-    const node = NodeProcess.start(engine, robot, { ...QUICK, ...parameters }, rosArgs);
+  async start(options: RigOptions): Promise<void> {
+    const { engine = 'demo', robot = 'demo.yaml', parameters, rosArgs, preload } = options;
+    const node = NodeProcess.start(engine, robot, { ...QUICK, ...parameters }, rosArgs, preload);
     this.node = node;
     this.peer = await Peer.start();
     this.peer.subscribe('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', { depth: 100 });

@@ -143,7 +143,7 @@ describe('on the node itself', () => {
 
   test('an argument wins over the parameter file, whatever name the node has there', async () => {
     const file = join(folder, 'parameters.yaml');
-    const sections = ['/**', '/**/vla', 'vla'].map(
+    const sections = ['/**', '/**/vla', '/arm/vla', 'vla'].map(
       (key, i) =>
         `${key}:\n  ros__parameters:\n    robot: ${join(ROBOTS, 'demo.yaml')}\n    engine: /of/the/file/${i}\n`,
     );

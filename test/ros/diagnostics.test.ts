@@ -122,8 +122,8 @@ test.each<[string, Partial<DiagnosticSnapshot>, number, RegExp]>([
   ['engine', { engine: { ...good.engine!, up: false, givingUp: true, restarts: 5 } }, 2, /^given up after 5/],
   ['action loop', { action: { ...good.action, hz: 64.5 } }, 1, /64\.5 Hz instead of 70 Hz/],
   ['action loop', { action: { ...good.action, hz: 81 } }, 2, /81\.0 Hz instead of 70 Hz/],
-  ['action loop', { action: { ...good.action, stdMs: 1.5 } }, 1, /irregular.* 1\.5 ms/],
-  ['action loop', { action: { ...good.action, stdMs: 2.5 } }, 2, /irregular/],
+  ['action loop', { action: { ...good.action, stdMs: 3.5 } }, 1, /irregular.* 3\.5 ms/],
+  ['action loop', { action: { ...good.action, stdMs: 6 } }, 2, /irregular/],
   [
     'safety',
     { gate: { ...good.gate, mode: 'fault', reason: '10 commands held NaN' } },

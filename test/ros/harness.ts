@@ -93,10 +93,12 @@ export class NodeProcess {
     robot: string,
     parameters: Readonly<Record<string, unknown>> = {},
     rosArgs: readonly string[] = [],
+    preload?: string,
   ): NodeProcess {
     const values = { engine: join(ENGINES, engine), robot: join(ROBOTS, robot), ...parameters };
     const given = Object.entries(values).flatMap(([name, value]) => ['-p', `${name}:=${String(value)}`]);
-    return new NodeProcess([join(ROOT, 'bin/oxygen'), 'node', '--ros-args', ...given, ...rosArgs]);
+    const spoilt = preload === undefined ? [] : ['env', `NODE_OPTIONS=--require=${preload}`];
+    return new NodeProcess([...spoilt, join(ROOT, 'bin/oxygen'), 'node', '--ros-args', ...given, ...rosArgs]);
   }
 
   says(text: string | RegExp, timeoutMs = 20_000): Promise<RegExpExecArray> {

@@ -27,10 +27,10 @@ const GATE = {
   observationAgeMs: 40,
 } as const;
 
-const message = (board: StatusBoard, nowMs: number): StatusMessage =>
-  board.message({
+const message = (board: StatusBoard, nowMs: number): StatusMessage => {
+  board.updateRates(nowMs);
+  return board.message({
     nowNs: 0n,
-    nowMs,
     lifecycle: 'active',
     engineUp: true,
     gate: GATE,
@@ -40,6 +40,7 @@ const message = (board: StatusBoard, nowMs: number): StatusMessage =>
     engineRestarts: 0,
     lastError: '',
   });
+};
 
 test('times to the first and the last token: means of the last period, of requests that ran to their end', () => {
   const board = new StatusBoard(0);
