@@ -16,6 +16,7 @@ import { ManagedNode } from './ros/managed-node';
 import { OxygenNode } from './ros/node';
 import { NodeParameters } from './ros/node-parameters';
 import { checkActionType, engineOptions, engineTunables } from './ros/params';
+import { comeFirst } from './ros/priority';
 import { loadRcl } from './ros/rcl';
 import type { Rcl, RclNode } from './ros/rcl';
 import { checkRobot, readRobotFile } from './ros/robot-file';
@@ -42,6 +43,7 @@ interface Guarded {
 
 /** Everything but the exit. Returns the exit code. */
 async function run(argv: string[]): Promise<number> {
+  comeFirst();
   const stop = stopSignal();
   let rcl: Rcl;
   try {

@@ -45,6 +45,9 @@ export interface ActionDim {
   readonly maxRate: number | null;
 }
 
+/** Limits in force: inside those of the robot file. */
+export type ActionLimits = Pick<ActionDim, 'min' | 'max' | 'maxRate'>;
+
 export interface Robot {
   readonly name: string;
   readonly platform: PlatformName;

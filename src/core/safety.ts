@@ -14,7 +14,7 @@
  * limit, and none leaves its limits. One that is outside (the robot was, or the limits have become narrower) is led
  * back with its rate limit; a position without one takes RETURN_SECONDS for the whole range of the robot file.
  */
-import type { ActionDim } from './robot';
+import type { ActionDim, ActionLimits } from './robot';
 import { startPose } from './start-pose';
 import type { StartPose } from './start-pose';
 
@@ -94,7 +94,7 @@ export const INITIAL_GATE: GateState = {
 /** The actions of a robot file with other limits, inside its own. A binary has two values and no limits. */
 export const limitedDims = (
   actions: readonly ActionDim[],
-  limits: readonly Pick<ActionDim, 'min' | 'max' | 'maxRate'>[],
+  limits: readonly ActionLimits[],
 ): readonly GateDim[] =>
   actions.map((dim, d) => {
     const returnRate = dim.maxRate ?? (dim.max - dim.min) / RETURN_SECONDS;

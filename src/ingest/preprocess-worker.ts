@@ -1,4 +1,5 @@
 /** The worker thread behind `Preprocessor`: one job after the other. */
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import sharp from 'sharp';
 import { preprocess, type PreprocessJob, type PreprocessResult } from './preprocess';
@@ -19,6 +20,9 @@ export interface WorkerReply {
 // No picture comes twice, and the model needs the cores.
 sharp.cache(false);
 sharp.concurrency(1);
+
+// The thread that started this one may come before others; pictures can wait for its commands.
+if (getPriority() < constants.priority.PRIORITY_NORMAL) setPriority(constants.priority.PRIORITY_NORMAL);
 
 const port = parentPort!;
 let last = Promise.resolve();

@@ -1,8 +1,7 @@
 /** What the action stream says, as messages on the topics that the parameters choose. */
-import type { Robot } from '../core/robot';
+import type { ActionLimits, Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import type { Outputs } from './entities';
-import type { Limits } from './limits';
 import { markersMessage, predictedJointStates } from './monitor-messages';
 import type { MonitorView } from './monitor-messages';
 import { actionChunkMessage, multiArrayMessage } from './outputs';
@@ -45,7 +44,7 @@ export class ActionOutput {
    * The chunk that plays as a whole, for controllers that interpolate by themselves. They do not pass the safety gate,
    * so at least no point lies outside the limits.
    */
-  trajectory(plan: Plan, limits: readonly Limits[], nowNs: bigint): void {
+  trajectory(plan: Plan, limits: readonly ActionLimits[], nowNs: bigint): void {
     if (this.dryRun || !hasChunkTrajectory(this.#robot)) return;
     const message = jointTrajectory(inside(plan, limits), this.#robot, nowNs);
     if (message !== null) this.#outputs()?.chunkTrajectory.publish(message);
@@ -61,7 +60,7 @@ export class ActionOutput {
   }
 }
 
-function inside(plan: Plan, limits: readonly Limits[]): Plan {
+function inside(plan: Plan, limits: readonly ActionLimits[]): Plan {
   const { chunk } = plan;
   const values = chunk.values.map((value, i) => {
     const { min, max } = limits[i % chunk.dims]!;

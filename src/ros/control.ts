@@ -1,7 +1,7 @@
 /** One tick of the action stream: clock → chunk timeline → safety gate. Pure but for its own state. */
 import { ChunkTimeline } from '../core/chunk-timeline';
 import type { Acceptance, Planned, Refusal } from '../core/chunk-timeline';
-import type { ActionDim, Robot } from '../core/robot';
+import type { ActionLimits, Robot } from '../core/robot';
 import {
   INITIAL_GATE,
   isSettled,
@@ -24,7 +24,7 @@ export interface ControlSettings {
   readonly speedScale: number;
   readonly rampMs: number;
   /** One per action; only what lies inside the limits of the robot file counts. */
-  readonly limits: readonly Pick<ActionDim, 'min' | 'max' | 'maxRate'>[];
+  readonly limits: readonly ActionLimits[];
 }
 
 export interface ControlFixed {

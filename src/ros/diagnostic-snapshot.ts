@@ -38,6 +38,7 @@ export interface ActionSnapshot {
   readonly delayMaxMs: number;
 }
 
+/** What the safety gate does, and why. */
 export interface GateSnapshot {
   readonly mode: GateMode;
   /** Why it does not play; empty when it does. */
@@ -46,6 +47,7 @@ export interface GateSnapshot {
   readonly enabled: boolean;
   readonly speedScale: number;
   readonly dryRun: boolean;
+  /** Of the observation that the playing chunk answers; null without one. */
   readonly observationAgeMs: number | null;
 }
 

@@ -1,14 +1,7 @@
 /** Limits of the actions as parameters `limits.<action>.*`: live, and never wider than the robot file says. */
-import type { Robot } from '../core/robot';
+import type { ActionLimits, Robot } from '../core/robot';
 import { double, live } from './parameter-spec';
 import type { ParameterSpec, ParameterValues } from './parameter-spec';
-
-export interface Limits {
-  readonly min: number;
-  readonly max: number;
-  /** As in ActionDim; null is no limit. */
-  readonly maxRate: number | null;
-}
 
 const PREFIX = 'limits.';
 /** Largest rate where the robot file sets none. */
@@ -71,10 +64,12 @@ export const limitFaults = (
   });
 
 /** One per action, in the order of the robot file. */
-export const limitsOf = (values: ParameterValues, { actions }: Pick<Robot, 'actions'>): readonly Limits[] =>
-  actions.map(({ name }) => limitOf(values, name));
+export const limitsOf = (
+  values: ParameterValues,
+  { actions }: Pick<Robot, 'actions'>,
+): readonly ActionLimits[] => actions.map(({ name }) => limitOf(values, name));
 
-function limitOf(values: ParameterValues, action: string): Limits {
+function limitOf(values: ParameterValues, action: string): ActionLimits {
   const value = (what: string): number => Number(values.get(`${PREFIX}${action}.${what}`));
   const rate = value('max_rate');
   return { min: value('min'), max: value('max'), maxRate: rate === 0 ? null : rate };

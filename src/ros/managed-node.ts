@@ -107,7 +107,7 @@ export class ManagedNode {
 
   #change(asked: WorkName | { readonly id: number; readonly label: string }): Promise<boolean> {
     const change = this.#lifecycle.change(typeof asked === 'string' ? { id: 0, label: asked } : asked);
-    this.#transition = Promise.all([this.#transition, change]);
+    this.#transition = Promise.all([this.#transition, change]).then(() => undefined);
     return change;
   }
 
@@ -115,6 +115,7 @@ export class ManagedNode {
     try {
       this.#session = this.#deps.prepare(() => this.#monitor.news());
       await this.#session.open();
+      this.#monitor.transitionFault('');
       return 'success';
     } catch (error) {
       await this.#cleanup();
@@ -137,6 +138,7 @@ export class ManagedNode {
       log.error(`not activated: ${others}`);
       return 'failure';
     }
+    this.#failuresMs = [];
     session.activate();
     this.#monitor.transitionFault('');
     return 'success';

@@ -5,7 +5,7 @@
 import type { DropLog, Logger } from './drops';
 import { diagnosticArray, diagnosticChange } from './diagnostics';
 import type { DiagnosticArray } from './diagnostics';
-import type { ActionSnapshot, DiagnosticSnapshot, EngineSnapshot } from './diagnostic-snapshot';
+import type { ActionSnapshot, DiagnosticSnapshot, EngineSnapshot, GateSnapshot } from './diagnostic-snapshot';
 import type { Monitors } from './entities';
 import type { GraphWatch } from './graph-watch';
 import type { StateName } from './lifecycle';
@@ -16,7 +16,7 @@ import type { NodeParameters } from './node-parameters';
 import type { ParameterValues } from './parameter-spec';
 import { watchGraph } from './peers';
 import type { Rcl, RclNode, RclTimer } from './rcl';
-import type { GateContext, StatusBoard, StatusMessage } from './status';
+import type { StatusBoard, StatusMessage } from './status';
 
 export interface MonitorDeps {
   readonly rcl: Rcl;
@@ -36,7 +36,7 @@ const LOOK_HZ = 20;
 const DIAGNOSTICS_MS = 1000;
 const LOOP_REPORT_MS = 10_000;
 
-const NO_GATE: GateContext = {
+const NO_GATE: GateSnapshot = {
   mode: 'off',
   reason: 'the node is not active',
   enabled: true,
@@ -160,7 +160,7 @@ export class Monitor {
     this.#worst = null;
   }
 
-  #gate(): GateContext {
+  #gate(): GateSnapshot {
     const { node, session, parameters } = this.#deps;
     const actions = session()?.actions;
     if (!actions) return NO_GATE;

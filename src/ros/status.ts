@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../core/errors';
 import type { GateMode } from '../core/safety';
 import type { Mode } from '../core/types';
+import type { GateSnapshot } from './diagnostic-snapshot';
 import type { StateName } from './lifecycle';
 import type { EngineInfo, FrameStats, FromEngine, RunKind } from '../engine/protocol';
 import { fromNs } from './messages';
@@ -55,23 +56,12 @@ export interface StatusMessage {
   readonly last_error: string;
 }
 
-/** What the safety gate does, and why. */
-export interface GateContext {
-  readonly mode: GateMode;
-  readonly reason: string;
-  readonly enabled: boolean;
-  readonly dryRun: boolean;
-  readonly speedScale: number;
-  /** Of the observation that the playing chunk answers; null without one. */
-  readonly observationAgeMs: number | null;
-}
-
 /** What the status says beside the counters. */
 export interface StatusContext {
   readonly nowNs: bigint;
   readonly lifecycle: StateName;
   readonly engineUp: boolean;
-  readonly gate: GateContext;
+  readonly gate: GateSnapshot;
   readonly mode: Mode;
   readonly instruction: string;
   readonly drops: readonly (readonly [ErrorCode, bigint])[];

@@ -16,7 +16,7 @@ const rig = useRig(it => {
       await frame(now + 0.1);
     return (await it.peer.waitForMessage('action_chunk', () => true, 1000, from)).msg;
   };
-  return { parameters: { use_sim_time: true, replan_rate_hz: 0 } };
+  return { parameters: { use_sim_time: true, replan_rate_hz: 0, max_tokens: 512 } };
 });
 
 const stampOf = (at: number): object => ({
@@ -63,7 +63,7 @@ test('ten frames, the clock jumps back, the same ten frames: twenty inferences (
   await sleep(200);
   const second = peer.events.length;
   const requests = ['a', 'b'];
-  for (const id of requests) peer.request({ id, text: 'Scene: ', max_tokens: 64, temperature: 50, seed: 1 });
+  for (const id of requests) peer.request({ id, text: 'Scene: ', max_tokens: 512, temperature: 50, seed: 1 });
   await play();
   await sleep(200);
 

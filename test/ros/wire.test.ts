@@ -1,15 +1,19 @@
 /** Our serialised messages and our view of the graph against rclpy: real processes, real DDS. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from '@foxglove/rosmsg';
 import type { Robot } from '../../src/core/robot';
 import { diagnosticArray } from '../../src/ros/diagnostics';
 import { GraphWatch } from '../../src/ros/graph-watch';
 import type { EndpointInfo, OwnEndpoint } from '../../src/ros/graph-watch';
 import { markersMessage, predictedJointStates } from '../../src/ros/monitor-messages';
+import { actionChunkMessage, multiArrayMessage, tokenMessage } from '../../src/ros/outputs';
+import { OWN_MESSAGES } from '../../src/ros/own-messages';
 import { serialiser } from '../../src/ros/serialise';
 import type { SerialisedType } from '../../src/ros/serialise';
 import { actionTrajectory, jointTrajectory } from '../../src/ros/trajectory-messages';
 import { snapshot } from './diagnostic-sample';
-import { NodeProcess, Peer, killAll, until } from './harness';
+import { NodeProcess, Peer, ROOT, killAll, until } from './harness';
 
 const robot: Robot = {
   name: 'arm',
@@ -42,6 +46,13 @@ const MESSAGES: readonly (readonly [string, SerialisedType, object])[] = [
   ['/predicted', 'sensor_msgs/msg/JointState', predictedJointStates(plan, robot, 5n)!],
   ['/chunk', 'trajectory_msgs/msg/JointTrajectory', jointTrajectory(plan, robot, 0n)!],
   ['/point', 'trajectory_msgs/msg/JointTrajectory', actionTrajectory([1 / 3, -1], robot, 14_285_714n)],
+  ['/command', 'std_msgs/msg/Float64MultiArray', multiArrayMessage([1 / 3, -1, 1e300])],
+  ['/action_chunk', 'oxygen_vla/msg/ActionChunk', actionChunkMessage(chunk, 12_000_000_345n, 0.1, robot)],
+  [
+    '/token',
+    'oxygen_vla/msg/LanguageToken',
+    tokenMessage({ type: 'token', id: 'ä/0', sequence: 7, tokenId: -1, text: '日😀', frameStampNs: 5n }),
+  ],
   ['/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', diagnosticArray(snapshot, 12_000_000_345n)],
 ];
 
@@ -59,6 +70,19 @@ const wire = (publishers: object[], subscriptions: object[] = []): NodeProcess =
   new NodeProcess(['node', join(__dirname, 'peers/wire.cjs'), JSON.stringify({ publishers, subscriptions })]);
 
 afterEach(killAll);
+
+test('our own messages have the fields of msg/*.msg', () => {
+  for (const [type, { definitions }] of Object.entries(OWN_MESSAGES)) {
+    const text = readFileSync(join(ROOT, 'msg', `${type.split('/')[1]}.msg`), 'utf8');
+    const [root] = parse(text, { ros2: true });
+    const plain = root!.definitions.map(({ name, type, isArray }) => ({
+      name,
+      type: type.replace('builtin_interfaces/Time', 'time'),
+      ...(isArray ? { isArray } : {}),
+    }));
+    expect(plain).toEqual(definitions);
+  }
+});
 
 test('each message arrives at rclpy with every field', async () => {
   wire(
