@@ -13,7 +13,6 @@ export class ActionOutput {
   readonly #robot: Robot;
   readonly #type: ActionType;
   readonly #outputs: () => Outputs | undefined;
-  #command: Float64Array | null = null;
   /** Shadow mode: commands go to `action_preview`, and nothing to a topic that moves a robot. */
   dryRun: boolean;
 
@@ -26,7 +25,6 @@ export class ActionOutput {
 
   /** `values` [actions]: one command, for one period of the action rate. */
   action(values: Float64Array, periodNs: bigint): void {
-    this.#command = values;
     const message =
       this.#type === 'multi_array'
         ? multiArrayMessage(values)
@@ -51,10 +49,10 @@ export class ActionOutput {
   }
 
   /** Pictures for people: text, the chunk that plays, and where it leads. */
-  monitor(view: Omit<MonitorView, 'robot' | 'command'>): void {
+  monitor(view: Omit<MonitorView, 'robot'>): void {
     const outputs = this.#outputs();
     const robot = this.#robot;
-    outputs?.markers.publish(markersMessage({ ...view, robot, command: this.#command }));
+    outputs?.markers.publish(markersMessage({ ...view, robot }));
     const predicted = predictedJointStates(view.plan, robot, view.nowNs);
     if (predicted !== null) outputs?.predicted.publish(predicted);
   }

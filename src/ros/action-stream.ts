@@ -20,7 +20,6 @@ export interface ActionStreamDeps {
   readonly publishChunk: (chunk: ActionChunk, startNs: bigint, stepSeconds: number) => void;
   /** A command was published; `fresh`: it played a chunk step. */
   readonly onCommand: (fresh: boolean) => void;
-  readonly onChunk: () => void;
   /** As in Tick: everything that depends on ROS time is void. */
   readonly onJump: (byNs: bigint) => void;
 }
@@ -64,14 +63,13 @@ export class ActionStream {
 
   /** Takes a chunk into the timeline and publishes it, or counts why not. Throws INTERNAL for a wrong shape. */
   accept(chunk: ActionChunk, nowNs: bigint): void {
-    const { drops, robot, publishChunk, onChunk } = this.#deps;
+    const { drops, robot, publishChunk } = this.#deps;
     if (chunk.dims !== robot.actions.length || chunk.values.length !== chunk.horizon * chunk.dims) {
       const message = `a chunk has ${chunk.dims} dimensions, the robot ${robot.actions.length}`;
       throw new OxygenError('INTERNAL', message);
     }
     const acceptance = this.#control.accept(chunk, nowNs);
     if (acceptance.accepted) {
-      onChunk();
       publishChunk(chunk, acceptance.startNs, acceptance.stepSeconds);
       return;
     }

@@ -7,7 +7,7 @@ import type { DropLog, Logger } from './drops';
 import { createMonitors } from './entities';
 import type { Monitors } from './entities';
 import { Lifecycle } from './lifecycle';
-import type { Outcome, StateName, Transition, WorkName } from './lifecycle';
+import type { Outcome, Transition, WorkName } from './lifecycle';
 import { createLifecycleServices, transitionEvent } from './lifecycle-services';
 import type { LoopWatch } from './loop-delay';
 import { Monitor } from './monitor';
@@ -73,10 +73,6 @@ export class ManagedNode {
       this.#session?.parameters(values);
       this.#monitor.parameters(values);
     });
-  }
-
-  get state(): StateName {
-    return this.#lifecycle.state;
   }
 
   /** What a managed node does by itself with `autostart`. */

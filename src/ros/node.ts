@@ -99,7 +99,6 @@ export class OxygenNode {
       publishAction: command => this.#output.action(command, this.#ticker.periodNs),
       publishChunk: (chunk, startNs, stepSeconds) => this.#onChunk(chunk, startNs, stepSeconds),
       onCommand: fresh => deps.board.tick(fresh),
-      onChunk: () => deps.board.chunk(),
       onJump: byNs => {
         const way = byNs > 0n ? 'back' : 'ahead';
         deps.log.warn(`ROS time went ${way} by ${Math.abs(Number(byNs)) / 1e9} s: everything begins anew`);
@@ -273,6 +272,7 @@ export class OxygenNode {
       instruction: this.instruction,
       state: this.#actions.mode,
       plan: this.#actions.planned(nowNs),
+      command: this.#actions.command,
     });
   }
 
@@ -296,6 +296,7 @@ export class OxygenNode {
   }
 
   #onChunk(chunk: ActionChunk, startNs: bigint, stepSeconds: number): void {
+    this.#deps.board.chunk();
     this.#output.chunk(chunk, startNs, stepSeconds);
     const nowNs = this.#nowNs();
     const plan = this.#actions.planned(nowNs);
