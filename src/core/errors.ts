@@ -54,6 +54,12 @@ export const ERROR_CODES = {
   CHUNK_SUPERSEDED: 'an action chunk of the instruction before was not played',
   CHUNK_DISABLED: 'an action chunk was not played: the node is disabled, in fault or has no measured pose',
   DELTA_LATE: 'deltas of an action chunk were not sent: a stall made them too late',
+  // bags
+  BAG_NOT_FOUND: 'no bag at that path',
+  BAG_UNSUPPORTED: 'the file is no ROS 2 bag, or stored in a way that is not read',
+  BAG_DAMAGED: 'a part of the bag is damaged or missing and was left out',
+  BAG_DISORDER: 'messages of the bag are out of order or far apart in time',
+  BAG_EMPTY: 'the bag gives no frame to the model, so there is no result',
   // verification
   GOLDEN_NOT_FOUND: 'no golden numbers at that path',
   INTERNAL: 'a bug in OxyGen; please report it',

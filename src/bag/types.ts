@@ -1,0 +1,52 @@
+/** What is read of a bag, whatever its storage. Times are nanoseconds of the recording's receive clock (log time). */
+import type { OxygenError } from '../core/errors';
+
+export const BAG_STORAGES = ['mcap', 'sqlite3'] as const;
+export type BagStorage = (typeof BAG_STORAGES)[number];
+
+export interface BagTopic {
+  readonly name: string;
+  /** ROS 2 type name, such as `sensor_msgs/msg/Image`. */
+  readonly type: string;
+  /** Messages; null: the bag has no statistics (no index, no metadata.yaml). */
+  readonly count: number | null;
+  /** ros2msg text with all that it uses (`===`, `MSG: `); empty: the bag does not say. */
+  readonly definition: string;
+}
+
+export interface BagMessage {
+  readonly topic: string;
+  readonly logNs: bigint;
+  /** CDR with its encapsulation header, in memory of its own or of its chunk; valid until the next message is asked for. */
+  readonly data: Uint8Array;
+}
+
+export interface BagSelection {
+  /** Names; null is all. */
+  readonly topics: ReadonlySet<string> | null;
+  /** Inclusive; null is the beginning. */
+  readonly fromNs: bigint | null;
+  /** Exclusive; null is the end. */
+  readonly toNs: bigint | null;
+}
+
+export interface Bag {
+  /** As it was given. */
+  readonly path: string;
+  readonly storage: BagStorage;
+  readonly bytes: number;
+  /** Names of the storage files, in the order in which they are read. */
+  readonly files: readonly string[];
+  readonly topics: ReadonlyMap<string, BagTopic>;
+  /** Of the first and the last message as far as the bag tells without being read; null: it does not. */
+  readonly startNs: bigint | null;
+  readonly endNs: bigint | null;
+  /**
+   * What was found damaged (BAG_DAMAGED) or out of order (BAG_DISORDER) so far: complete when `messages` has ended. All
+   * that is whole is given nevertheless.
+   */
+  readonly faults: readonly OxygenError[];
+  /** In ascending order of `logNs`, as far as the files have it that way. */
+  messages(selection: BagSelection): AsyncIterable<BagMessage>;
+  close(): Promise<void>;
+}
