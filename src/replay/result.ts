@@ -17,14 +17,15 @@ export interface Quantiles {
   readonly max: number;
 }
 
-/** Replayed minus recorded, in robot units. */
+/** Replayed minus recorded, in robot units; null when `count` is 0. */
 export interface JointError {
   readonly name: string;
   readonly kind: ActionKind;
-  readonly mae: number;
-  readonly rmse: number;
-  readonly max: number;
-  /** Commands that had a recorded one beside them. */
+  readonly mae: number | null;
+  readonly rmse: number | null;
+  /** Largest absolute error. */
+  readonly max: number | null;
+  /** Commands that played a step of a chunk and had a recorded one beside them. */
   readonly count: number;
 }
 
@@ -34,6 +35,7 @@ export interface HorizonError {
   /** [actions]; null where nothing was recorded at that time. */
   readonly mae: readonly (number | null)[];
   readonly rmse: readonly (number | null)[];
+  /** Chunks that had something recorded at the time of this step. */
   readonly count: number;
 }
 
@@ -91,22 +93,26 @@ export interface ReplaySummary {
   /** Count by error code. */
   readonly drops: Readonly<Record<string, number>>;
   readonly rates: {
+    /** Between the first and the last command. */
     readonly action_hz: number;
+    /** Per second of what was played. */
     readonly replan_hz: number;
     readonly tokens_per_s: number;
+    /** Rows of a decode step. */
     readonly batch_mean: number;
     readonly batch_max: number;
+    /** Decode steps per frame: the k that was reached. */
     readonly tokens_per_frame_mean: number;
   };
   /** ms; null when there was none. */
   readonly latency: {
     /** From the stamp of an observation to its chunk. */
     readonly chunk_ms: Quantiles | null;
-    /** From a request to its first token, and to its end. */
+    /** From a request to its first token, and (of those that were not cut short) to its end. */
     readonly first_token_ms: Quantiles | null;
     readonly request_ms: Quantiles | null;
   };
-  /** Null: the bag has no recorded actions that fit the robot file. */
+  /** Null: the bag has no recorded actions, or was not asked for them. */
   readonly comparison: Comparison | null;
 }
 
@@ -114,6 +120,7 @@ export interface ReplaySummary {
 export interface ActionSeries {
   readonly name: string;
   readonly kind: ActionKind;
+  /** Limits of the robot file. */
   readonly min: number;
   readonly max: number;
   readonly t: readonly number[];
@@ -147,13 +154,16 @@ export interface Thumbnail {
 
 export interface ReplaySeries {
   readonly actions: readonly ActionSeries[];
-  /** Instructions as they came. */
+  /** Instructions as they came, the first 500. */
   readonly instructions: readonly { readonly t: number; readonly text: string }[];
   readonly texts: readonly TextEvent[];
-  /** Texts that are not in `texts`, because there were too many. */
+  /** Texts that are not in `texts`, because there were too many: those after the first 500. */
   readonly more_texts: number;
   readonly thumbnails: readonly Thumbnail[];
-  /** Per bucket of `every_s`. */
+  /**
+   * Per bucket of `every_s` from `t`; the last one reaches to the end of what was played. `batch`: rows of a decode
+   * step, on average; `drops`: their number.
+   */
   readonly rates: {
     readonly every_s: number;
     readonly t: readonly number[];
