@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { renderReport } from '../../src/bench/report';
-import { textWidth } from '../../src/bench/report/layout';
+import { textWidth } from '../../src/report/layout';
 import { BENCH_MODES, type BenchResult, type ModeFigures } from '../../src/bench/result';
 import { elements, parse, words, type Element } from './report-markup';
 import { anyResult } from './report-random';

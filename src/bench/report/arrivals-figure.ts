@@ -1,14 +1,14 @@
 /** Action rate when requests do not come evenly. */
+import { figure, grid, key, section } from '../../report/blocks';
+import type { Child, Markup } from '../../report/markup';
+import { digits, ratio, times } from '../../report/numbers';
+import type { Scale } from '../../report/scale';
+import { group, line, marker } from '../../report/svg';
 import type { BenchResult, SweepPoint } from '../result';
-import { figure, grid, key, section } from './blocks';
-import type { Child, Markup } from './markup';
 import { LOOKS } from './modes';
 import { inWords, patternOf } from './arrivals-words';
-import { digits, ratio, times } from './numbers';
 import { rowsWithAxis } from './row-chart';
-import type { Scale } from './scale';
 import { allPoints, counterpart } from './select';
-import { group, line, marker } from './svg';
 
 interface Pair {
   readonly arrivals: string;

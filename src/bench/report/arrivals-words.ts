@@ -1,5 +1,5 @@
 /** Patterns of arrivals, as the command line writes them, in words. */
-import { percent } from './numbers';
+import { percent } from '../../report/numbers';
 
 /** `random:5,20@0.3` → `5 or 20 tokens, 30 % of them 20`. What is not understood stays as it is. */
 export function inWords(arrivals: string): string {

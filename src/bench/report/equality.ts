@@ -1,8 +1,8 @@
 /** Do all modes say and do the same? */
+import { section, table } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { digits, grouped } from '../../report/numbers';
 import type { BenchResult } from '../result';
-import { section, table } from './blocks';
-import type { Markup } from './markup';
-import { digits, grouped } from './numbers';
 import { measuredModes } from './mode-figures';
 
 /** Nothing with fewer than two modes. */

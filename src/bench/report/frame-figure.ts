@@ -1,10 +1,10 @@
 /** Where a frame's time goes: single runs, added up as often as each mode makes them. */
+import { figure, grid, key, section, table } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { change, digits, duration, growth, percent } from '../../report/numbers';
 import type { BenchMode, BenchResult, ModeFigures, Parts } from '../result';
-import { figure, grid, key, section, table } from './blocks';
-import type { Markup } from './markup';
 import { measuredModes } from './mode-figures';
 import { LOOKS } from './modes';
-import { change, digits, duration, growth, percent } from './numbers';
 import { rowChart, type Row } from './row-chart';
 
 const STAGES = ['vision', 'prefill', 'denoise', 'decode', 'manager'] as const;

@@ -1,15 +1,10 @@
 /** The figures that matter most, first and in plain words. */
+import { mono } from '../../report/blocks';
+import { h, type Markup } from '../../report/markup';
+import { change, count, digits, duration, growth, percent, ratio, times, unit } from '../../report/numbers';
+import { tileList, type Tile } from '../../report/tiles';
 import type { BenchResult } from '../result';
 import { inWords } from './arrivals-words';
-import { mono } from './blocks';
-import { h, type Child, type Markup } from './markup';
-import { change, count, digits, duration, growth, percent, ratio, times, unit } from './numbers';
-
-interface Tile {
-  readonly label: string;
-  readonly value: string;
-  readonly detail: string;
-}
 
 export function headline(r: BenchResult): Markup {
   const { engine, machine, settings: s } = r;
@@ -27,7 +22,7 @@ export function headline(r: BenchResult): Markup {
         `One observation of ${s.prefix} positions per frame, ${s.horizon} actions per chunk, ${s.denoise_steps} denoise steps, ` +
         `language: ${inWords(s.arrivals)}, N = ${s.tokens} tokens each, k = ${s.tokens_per_frame} per frame.`,
     ),
-    h('dl', { class: 'tiles' }, tiles(r).map(tile)),
+    tileList(tiles(r)),
     words(r),
   );
 }
@@ -40,17 +35,6 @@ function title({ modes: { oxygen, isolated } }: BenchResult): string {
       : `Actions and language from one model: ${times(factor)} the speed of one after the other`;
   }
   return 'Actions and language from one model, on this machine';
-}
-
-function tile(t: Tile): Child {
-  const [number = '', unitName = ''] = t.value.split('\u00a0');
-  return h(
-    'div',
-    {},
-    h('dt', {}, t.label),
-    h('dd', { class: 'value' }, number, h('small', {}, ` ${unitName}`)),
-    h('dd', {}, t.detail),
-  );
 }
 
 function tiles(r: BenchResult): Tile[] {

@@ -1,4 +1,6 @@
 /** The report of a bench: one HTML file that needs nothing else. */
+import { h } from '../../report/markup';
+import { page } from '../../report/page';
 import type { BenchResult } from '../result';
 import { arrivalsSection } from './arrivals-figure';
 import { equalitySection } from './equality';
@@ -6,7 +8,6 @@ import { frameSection } from './frame-figure';
 import { headline } from './headline';
 import { latencySection } from './latency-figure';
 import { loadSection } from './load-figure';
-import { h, raw } from './markup';
 import { memorySection } from './memory-figure';
 import { ablationSection } from './mode-figures';
 import { rooflineSection } from './roofline-section';
@@ -30,33 +31,15 @@ export function renderReport(result: BenchResult): string {
     ['equality of the modes', equalitySection(result)],
   ] as const;
   const missing = sections.filter(([, content]) => content === null).map(([name]) => name);
-  const page = h(
-    'html',
-    { lang: 'en' },
-    h(
-      'head',
-      {},
-      h('meta', { charset: 'utf-8' }),
-      h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
-      h('meta', { name: 'color-scheme', content: 'light dark' }),
-      h('title', {}, `oxygen bench: ${result.engine.name}`),
-      h('style', {}, raw(STYLE)),
-    ),
-    h(
-      'body',
-      {},
-      h(
-        'main',
-        {},
-        headline(result),
-        sections.map(([, content]) => content),
-        figuresSection(result),
-        settingsSection(result),
-        missing.length === 0
-          ? null
-          : h('p', { class: 'missing' }, `Not measured in this run: ${missing.join(', ')}.`),
-      ),
-    ),
+  return page(
+    `oxygen bench: ${result.engine.name}`,
+    STYLE,
+    headline(result),
+    sections.map(([, content]) => content),
+    figuresSection(result),
+    settingsSection(result),
+    missing.length === 0
+      ? null
+      : h('p', { class: 'missing' }, `Not measured in this run: ${missing.join(', ')}.`),
   );
-  return `<!doctype html>\n${page.html}\n`;
 }

@@ -1,13 +1,13 @@
 /** When the chunk and the text come, counted from the start of a frame whose request arrives with it. */
+import { figure, grid, section } from '../../report/blocks';
+import type { Child, Markup } from '../../report/markup';
+import { change, digits, duration, growth } from '../../report/numbers';
+import type { Scale } from '../../report/scale';
+import { group, line, marker } from '../../report/svg';
 import type { BenchResult } from '../result';
-import { figure, grid, section } from './blocks';
-import type { Child, Markup } from './markup';
 import { measuredModes, type Measured } from './mode-figures';
 import { LOOKS } from './modes';
-import { change, digits, duration, growth } from './numbers';
 import { rowChart, rowsWithAxis, type Row } from './row-chart';
-import type { Scale } from './scale';
-import { group, line, marker } from './svg';
 
 export function latencySection(r: BenchResult): Markup | null {
   const modes = measuredModes(r);

@@ -1,8 +1,8 @@
 /** Lines over a few measured values of x, each named at its end. */
-import { FONT, LINE, spread, textWidth } from './layout';
-import type { Markup } from './markup';
-import { fromZero, throughValues, type Scale } from './scale';
-import { group, line, marker, polyline, svg, text, WIDTH, type Marker } from './svg';
+import { FONT, LINE, spread, textWidth } from '../../report/layout';
+import type { Markup } from '../../report/markup';
+import { fromZero, throughValues, type Scale } from '../../report/scale';
+import { group, line, marker, polyline, svg, text, WIDTH, type Marker } from '../../report/svg';
 
 export interface Point {
   readonly x: number;

@@ -1,9 +1,9 @@
 /** Action rate against language load: the figure that this project exists for. */
+import { figure, grid, section } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { digits, percent, ratio, unit } from '../../report/numbers';
 import type { BenchResult, SweepPoint } from '../result';
-import { figure, grid, section } from './blocks';
 import { lineChart, type Point, type Series } from './line-chart';
-import type { Markup } from './markup';
-import { digits, percent, ratio, unit } from './numbers';
 import { allPoints, isOfLoad } from './select';
 import { modeSeries, spoken } from './series';
 

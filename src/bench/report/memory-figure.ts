@@ -1,10 +1,10 @@
 /** Peak memory of each mode, by what it is for. */
+import { figure, grid, key, section, table } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { change, count, digits, growth, NONE, percent, unit } from '../../report/numbers';
 import type { BenchMode, BenchResult, MemoryFigures } from '../result';
-import { figure, grid, key, section, table } from './blocks';
-import type { Markup } from './markup';
 import { measuredModes } from './mode-figures';
 import { LOOKS } from './modes';
-import { change, count, digits, growth, NONE, percent, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
 
 const PARTS = [

@@ -1,9 +1,9 @@
 /** What the modes cost side by side: frame time, tokens, latency, memory. */
+import { figure, grid, section } from '../../report/blocks';
+import { h, type Markup } from '../../report/markup';
+import { duration, ratio, times, unit } from '../../report/numbers';
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from '../result';
-import { figure, grid, section } from './blocks';
-import { h, type Markup } from './markup';
 import { LOOKS } from './modes';
-import { duration, ratio, times, unit } from './numbers';
 import { rowChart, type Row } from './row-chart';
 
 export interface Measured {

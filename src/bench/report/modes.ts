@@ -1,6 +1,6 @@
 /** How each mode looks and what it is called. */
+import type { Marker } from '../../report/svg';
 import type { BenchMode } from '../result';
-import type { Marker } from './svg';
 
 interface Look {
   /** Class that sets the colour. */

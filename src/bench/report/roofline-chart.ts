@@ -1,10 +1,10 @@
 /** The roofline: what a run can reach at most, by how much it computes for each byte that it reads. */
+import { FONT, textWidth } from '../../report/layout';
+import type { Markup } from '../../report/markup';
+import { digits, percent, unit } from '../../report/numbers';
+import { decades, type Scale } from '../../report/scale';
+import { group, line, marker, polyline, svg, text, WIDTH, type Marker } from '../../report/svg';
 import type { Roofline } from '../result';
-import { FONT, textWidth } from './layout';
-import type { Markup } from './markup';
-import { digits, percent, unit } from './numbers';
-import { decades, type Scale } from './scale';
-import { group, line, marker, polyline, svg, text, WIDTH, type Marker } from './svg';
 
 interface RunPoint {
   readonly label: string;

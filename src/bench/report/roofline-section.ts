@@ -1,8 +1,8 @@
 /** How near prefill and decode come to the machine's limits. */
+import { figure, grid, section, table } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { duration, NONE, percent, unit } from '../../report/numbers';
 import type { BenchResult } from '../result';
-import { figure, grid, section, table } from './blocks';
-import type { Markup } from './markup';
-import { duration, NONE, percent, unit } from './numbers';
 import { rooflineChart } from './roofline-chart';
 
 /** Nothing when a peak was not measured. */

@@ -1,9 +1,9 @@
 /** Bars below each other: name and figure above, one or more parts, a whisker, a mark to compare with. */
-import { cut, FONT, textWidth } from './layout';
-import { h, type Child, type Markup } from './markup';
-import { digits } from './numbers';
-import { fromZero, type Scale } from './scale';
-import { group, line, svg, text, WIDTH } from './svg';
+import { cut, FONT, textWidth } from '../../report/layout';
+import { h, type Child, type Markup } from '../../report/markup';
+import { digits } from '../../report/numbers';
+import { fromZero, type Scale } from '../../report/scale';
+import { group, line, svg, text, WIDTH } from '../../report/svg';
 
 export interface Part {
   /** Class that sets the colour. */

@@ -1,6 +1,6 @@
 /** Which measured points belong to a figure. */
+import { ratio } from '../../report/numbers';
 import type { BenchMode, BenchResult, SweepPoint } from '../result';
-import { ratio } from './numbers';
 
 /** The sweep, and the modes at the settings of the run where the sweep has not been there. */
 export function allPoints(r: BenchResult): SweepPoint[] {

@@ -1,10 +1,10 @@
 /** Lines of the charts over N, k and S: one per mode, or one per value of a second setting. */
+import { count, digits, times } from '../../report/numbers';
+import { MARKERS } from '../../report/svg';
 import { BENCH_MODES, type SweepPoint } from '../result';
 import type { Point, Series } from './line-chart';
 import { LOOKS } from './modes';
-import { count, digits, times } from './numbers';
 import { some, type Speedup } from './select';
-import { MARKERS } from './svg';
 
 const MAX_SERIES = 4;
 const RAMP = 4;

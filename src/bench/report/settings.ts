@@ -1,9 +1,9 @@
 /** What was measured where, and how to measure it again. */
+import { mono, section, table } from '../../report/blocks';
+import { h, type Markup } from '../../report/markup';
+import { grouped } from '../../report/numbers';
 import type { BenchResult } from '../result';
 import { inWords } from './arrivals-words';
-import { mono, section, table } from './blocks';
-import { h, type Markup } from './markup';
-import { grouped } from './numbers';
 
 export function settingsSection(r: BenchResult): Markup {
   const { engine, machine, settings: s } = r;

@@ -1,9 +1,9 @@
 /** Speed-up of `oxygen` over `isolated` against N, k and S. */
+import { figure, grid, section } from '../../report/blocks';
+import type { Markup } from '../../report/markup';
+import { duration, times } from '../../report/numbers';
 import type { BenchResult } from '../result';
-import { figure, grid, section } from './blocks';
 import { lineChart, type Series } from './line-chart';
-import type { Markup } from './markup';
-import { duration, times } from './numbers';
 import { allPoints, isOfLoad, speedups } from './select';
 import { modeSeries, speedupSeries, spoken } from './series';
 

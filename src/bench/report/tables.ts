@@ -1,9 +1,9 @@
 /** All figures, and what gave them. */
+import { section, table } from '../../report/blocks';
+import { h, type Markup } from '../../report/markup';
+import { count, digits, grouped, NONE, percent, unit } from '../../report/numbers';
 import type { BenchResult, ModeFigures, SweepPoint } from '../result';
-import { section, table } from './blocks';
-import { h, type Markup } from './markup';
 import { measuredModes } from './mode-figures';
-import { count, digits, grouped, NONE, percent, unit } from './numbers';
 
 const ms = (value: number): string => unit(value, 'ms');
 const mb = (value: number | null | undefined): string => unit(value ?? null, 'MB');
