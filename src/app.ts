@@ -10,6 +10,7 @@ import { readManifest } from './model/manifest';
 import { checkStatistics } from './policies/raw-units';
 import { DropLog } from './ros/drops';
 import type { Logger } from './ros/drops';
+import { Entities } from './ros/entities';
 import { createGuardedNode } from './ros/guard';
 import { LoopWatch } from './ros/loop-delay';
 import { ManagedNode } from './ros/managed-node';
@@ -21,6 +22,8 @@ import { loadRcl } from './ros/rcl';
 import type { Rcl, RclNode } from './ros/rcl';
 import { checkRobot, readRobotFile } from './ros/robot-file';
 import { StatusBoard } from './ros/status';
+import type { Surroundings } from './ros/surroundings';
+import { Ticker } from './ros/ticker';
 
 const NODE_NAME = 'oxygen';
 
@@ -102,10 +105,17 @@ async function serve(
   const board = new StatusBoard(nowMs());
   const loop = new LoopWatch(1);
   const shared = { rcl, node, preprocessing, drops, board, loop, log, nowMs, caught };
+  const surroundings: Surroundings = {
+    nowMs,
+    nowNs: () => node.getClock().now().nanoseconds,
+    nextTurn: call => void setImmediate(call),
+    open: (robot, actionType, handlers) => new Entities(rcl, node, robot, actionType, handlers),
+    actionTimer: (hz, onTicks) => new Ticker(rcl, node, loop, nowMs, hz, onTicks),
+  };
   const managed = new ManagedNode({
     ...shared,
     parameters,
-    prepare: onNews => new OxygenNode({ ...shared, ...prepare(parameters, log), onNews }),
+    prepare: onNews => new OxygenNode({ ...shared, surroundings, ...prepare(parameters, log), onNews }),
   });
   guarded.managed = managed;
   node.spin();

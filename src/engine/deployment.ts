@@ -8,6 +8,7 @@ import { longestPrefix } from '../model/config';
 import type { StageCosts } from '../model/manifest';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 import { firstOf, OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
+import { REAL_TIME, type EngineTime } from './time';
 
 export interface DeploymentOptions extends ExecutorOptions {
   /** Cameras of this robot; fewer than the model's make the cache smaller. */
@@ -34,6 +35,7 @@ export function deploy(
   sessions: ModelSessions,
   o: DeploymentOptions,
   monitor: RunMonitor | null = null,
+  time: EngineTime = REAL_TIME,
 ): Deployment {
   const { model, maxPositions } = sessions.manifest;
   const maxPrefixLength = longestPrefix(model, o.cameras);
@@ -47,14 +49,14 @@ export function deploy(
   }
   const { layers, headDim } = model.language;
   const cache = new KvCache({ layers, headDim, maxRequests: o.maxRequests, capacity });
-  const costs = new RunCosts(costTable(sessions.manifest.costs, o.denoiseSteps));
-  const executor = new OnnxExecutor(sessions, o, costs, monitor);
-  const scheduler = new Scheduler(executor, cache, performance, costs, { ...o, maxPrefixLength });
+  const costs = new RunCosts(time.costs ?? costTable(sessions.manifest.costs, o.denoiseSteps));
+  const executor = new OnnxExecutor(sessions, o, costs, monitor, time);
+  const scheduler = new Scheduler(executor, cache, time, costs, { ...o, maxPrefixLength }, time.timers);
   return { cache, scheduler };
 }
 
 /** engine.json's costs for a number of Euler steps; null when they were not measured. */
-function costTable(costs: StageCosts | null, denoiseSteps: number): CostTable | null {
+export function costTable(costs: StageCosts | null, denoiseSteps: number): CostTable | null {
   if (!costs) return null;
   const { vision, prefill, seed, decode, denoiseStep } = costs;
   return { vision, prefill, denoise: denoiseStep * denoiseSteps, seed, decode };

@@ -4,6 +4,7 @@ import type { SchedulerEvent } from '../core/scheduler-io';
 import type { Observation, Tunables } from '../core/types';
 import { TextStream } from '../model/tokenizer';
 import { deploy, type Deployment } from './deployment';
+import { FrameLog } from './frame-log';
 import { languageRequest, standingRequests } from './language-io';
 import { ModelSessions } from './model-sessions';
 import { readNoise } from './noise-file';
@@ -18,47 +19,46 @@ import type {
   RunKind,
   ToEngine,
 } from './protocol';
+import { REAL_TIME, type EngineTime } from './time';
 import { warmUp } from './warm-up';
 
 /** Loading may take this long before the node thinks it hangs. */
 const LOAD_EXPECTED_MS = 60_000;
-const ALIVE_EVERY_MS = 250;
 
 interface Running extends Deployment {
   readonly sessions: ModelSessions;
   readonly io: PolicyIo;
   readonly options: EngineOptions;
   readonly noise: Float32Array | null;
+  readonly frameLog: FrameLog | null;
   readonly choice: ProviderChoice;
 }
 
 export class EngineHost {
   readonly #post: (messages: readonly FromEngine[]) => void;
+  readonly #time: EngineTime;
   readonly #outbox: FromEngine[] = [];
   readonly #texts = new Map<string, TextStream>();
   readonly #stageMs: Partial<Record<RunKind, number>> = {};
   #running: Running | null = null;
   #epoch = 0;
-  readonly #heartbeat = setInterval(() => this.#send({ type: 'alive' }), ALIVE_EVERY_MS);
 
-  constructor(post: (messages: readonly FromEngine[]) => void) {
+  constructor(post: (messages: readonly FromEngine[]) => void, time: EngineTime = REAL_TIME) {
     this.#post = post;
+    this.#time = time;
   }
 
   /** Resolves when the engine has stopped and everything is released. Rejects when it cannot be loaded. */
   async run(options: EngineOptions): Promise<void> {
-    try {
-      this.#running = await this.#load(options);
-      const { scheduler, sessions } = this.#running;
-      await new Promise<void>((resolve, reject) => {
-        scheduler.events$.subscribe({ next: e => this.#onEvent(e), error: reject, complete: resolve });
-        this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
-        scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
-      });
-      await sessions.release();
-    } finally {
-      clearInterval(this.#heartbeat);
-    }
+    this.#running = await this.#load(options);
+    const { scheduler, sessions } = this.#running;
+    await new Promise<void>((resolve, reject) => {
+      scheduler.events$.subscribe({ next: e => this.#onEvent(e), error: reject, complete: resolve });
+      this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
+      scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
+    });
+    this.#running.frameLog?.close();
+    await sessions.release();
   }
 
   onMessage(message: ToEngine): void {
@@ -89,7 +89,7 @@ export class EngineHost {
    * run begins, because that blocks this thread, or when the thread is free.
    */
   #send(message: FromEngine): void {
-    if (this.#outbox.push(message) === 1) setImmediate(() => this.#flush());
+    if (this.#outbox.push(message) === 1) this.#time.soon(() => this.#flush());
     if (message.type === 'begin') this.#flush();
   }
 
@@ -98,7 +98,7 @@ export class EngineHost {
   }
 
   async #load(options: EngineOptions): Promise<Running> {
-    const start = performance.now();
+    const start = this.#time.now();
     this.#send({ type: 'begin', run: 'load', expectedMs: LOAD_EXPECTED_MS });
     const monitor = {
       begin: (run: RunKind, expectedMs: number) => this.#send({ type: 'begin', run, expectedMs }),
@@ -126,11 +126,13 @@ export class EngineHost {
           stopIds: [sessions.manifest.special.end],
         },
         monitor,
+        this.#time,
       );
       const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions.manifest.model);
       await warmUp(sessions, options.cameras.length, options.maxRequests);
-      this.#send({ type: 'end', run: 'load', ms: performance.now() - start });
-      return { ...deployment, sessions, io, options, noise, choice };
+      const frameLog = options.frameLog === null ? null : new FrameLog(options.frameLog);
+      this.#send({ type: 'end', run: 'load', ms: this.#time.now() - start });
+      return { ...deployment, sessions, io, options, noise, frameLog, choice };
     } catch (error) {
       await sessions.release();
       throw error;
@@ -142,13 +144,23 @@ export class EngineHost {
     this.#send({ type: 'end', run, ms });
   }
 
-  #onFrame({ io, scheduler, noise }: Running, observation: Observation): void {
+  #onFrame({ io, scheduler, noise, frameLog }: Running, observation: Observation): void {
+    this.#log(frameLog, observation);
     try {
-      const observedMs = performance.now() - (observation.ageMs ?? 0);
+      const observedMs = this.#time.now() - (observation.ageMs ?? 0);
       scheduler.post({ type: 'frame', frame: { ...io.frame(observation, noise), observedMs } });
     } catch (error) {
       this.#drop(error);
       scheduler.post({ type: 'frame-lost' });
+    }
+  }
+
+  /** A disk that is full costs the log, not the frame. */
+  #log(frameLog: FrameLog | null, observation: Observation): void {
+    try {
+      frameLog?.write(observation);
+    } catch (error) {
+      this.#drop(error);
     }
   }
 
@@ -160,7 +172,7 @@ export class EngineHost {
 
   #onRequest({ io, scheduler, options }: Running, input: LanguageRequestInput): void {
     try {
-      const request = languageRequest(input, io, options, performance.now());
+      const request = languageRequest(input, io, options, this.#time.now());
       scheduler.post({ type: 'request', request });
     } catch (error) {
       const { code, message } = toOxygenError(error, 'REQUEST_INVALID');

@@ -6,6 +6,7 @@ import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core
 import type { ModelRun, RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { LanguageResult, ModelSessions } from './model-sessions';
+import { REAL_TIME, type EngineTime } from './time';
 
 export interface ExecutorOptions {
   readonly attention: 'bidirectional' | 'causal';
@@ -25,17 +26,20 @@ export class OnnxExecutor implements Executor {
   readonly #options: ExecutorOptions;
   readonly #costs: RunCosts;
   readonly #monitor: RunMonitor | null;
+  readonly #time: EngineTime;
 
   constructor(
     sessions: ModelSessions,
     options: ExecutorOptions,
     costs: RunCosts,
     monitor: RunMonitor | null = null,
+    time: EngineTime = REAL_TIME,
   ) {
     this.#sessions = sessions;
     this.#options = options;
     this.#costs = costs;
     this.#monitor = monitor;
+    this.#time = time;
     sessions.modulations(options.denoiseSteps);
   }
 
@@ -80,13 +84,13 @@ export class OnnxExecutor implements Executor {
 
   async #watch<T>(kind: ModelRun, run: () => Promise<T>, batch = 1): Promise<T> {
     this.#monitor?.begin(kind, this.#costs.expected(kind, batch));
-    const start = performance.now();
+    const start = this.#time.now();
     try {
-      const result = await run();
-      this.#costs.measured(kind, performance.now() - start, batch);
+      const result = await this.#time.run(kind, batch, run);
+      this.#costs.measured(kind, this.#time.now() - start, batch);
       return result;
     } finally {
-      this.#monitor?.end(kind, performance.now() - start);
+      this.#monitor?.end(kind, this.#time.now() - start);
     }
   }
 }

@@ -9,6 +9,8 @@ const post = (messages: readonly FromEngine[]): void => {
   if (process.connected) process.send?.(messages, undefined, undefined, () => undefined);
 };
 
+const ALIVE_EVERY_MS = 250;
+
 // The node's timer and the camera driver come first. Measured on two busy cores: the lower, the fewer late ticks, and
 // the engine loses nothing noticeable.
 setPriority(constants.priority.PRIORITY_LOW);
@@ -17,6 +19,7 @@ process.on('SIGINT', () => undefined);
 
 const host = new EngineHost(post);
 let started = false;
+setInterval(() => post([{ type: 'alive' }]), ALIVE_EVERY_MS).unref();
 
 process.on('message', (message: ToEngine) => {
   if (message.type !== 'configure') return host.onMessage(message);

@@ -65,6 +65,8 @@ export interface EngineOptions {
   readonly longPrompt: LongPrompt;
   /** Raw float32 file [H·A] that replaces the noise of every frame (tests); null is none. */
   readonly noiseFile: string | null;
+  /** File that gets a line of each frame that comes in; null is none. */
+  readonly frameLog: string | null;
   readonly mode: Mode;
   /** Waiting time worth one step of priority; 0: none. */
   readonly ageingMs: number;

@@ -1,11 +1,11 @@
 /** What the action stream says, as messages on the topics that the parameters choose. */
 import type { ActionLimits, Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
-import type { Outputs } from './entities';
 import { markersMessage, predictedJointStates } from './monitor-messages';
 import type { MonitorView } from './monitor-messages';
 import { actionChunkMessage, multiArrayMessage } from './outputs';
 import type { ActionType } from './parameter-table';
+import type { Outputs } from './surroundings';
 import { actionTrajectory, hasChunkTrajectory, jointTrajectory } from './trajectory-messages';
 import type { Plan } from './trajectory-messages';
 

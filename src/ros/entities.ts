@@ -16,10 +16,10 @@ import type {
   SubscriptionCallback,
 } from './rcl';
 import { ACTION_MESSAGES, INPUTS, MONITORS, OUTPUTS, SERVICES, cameraTopic, stateTopic } from './topics';
+import type { OpenTopics } from './surroundings';
 import type { TopicSpec } from './topics';
 
 export type Monitors = Readonly<Record<keyof typeof MONITORS, RclPublisher>>;
-export type Outputs = Readonly<Record<keyof typeof OUTPUTS, RclPublisher>>;
 
 /** Opened in every state of the node, for its whole life. */
 export const createMonitors = (rcl: Rcl, node: RclNode): Monitors => publishersOf(rcl, node, MONITORS);
@@ -36,10 +36,9 @@ export interface Handlers {
   enable(on: boolean): string;
 }
 
-/** What a configured node has open. */
-export class Entities {
-  readonly outputs: Outputs;
-  /** All topics with their resolved names, for those who compare them with the graph. */
+/** The topics and services of a configured node on the ROS graph. */
+export class Entities implements OpenTopics {
+  readonly outputs: Readonly<Record<keyof typeof OUTPUTS, RclPublisher>>;
   readonly topics: readonly TopicSpec[];
   readonly #node: RclNode;
   readonly #close: (() => void)[] = [];

@@ -13,7 +13,6 @@ import { ActionStream } from './action-stream';
 import type { Ticks } from './beat';
 import type { DropLog, Logger } from './drops';
 import { onEngineEvent } from './engine-events';
-import { Entities } from './entities';
 import { FramePull } from './frames';
 import type { Preprocessing } from './frames';
 import { Goal } from './goal';
@@ -21,20 +20,17 @@ import { Ingest } from './ingest';
 import type { InputHealth } from './input-health';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
-import type { LoopWatch } from './loop-delay';
 import type { LanguageTokenMessage } from './outputs';
 import type { ParameterValues } from './parameter-spec';
 import type { ActionType } from './parameter-table';
 import { controlSettings, engineTunables } from './params';
-import type { Rcl, RclNode } from './rcl';
 import type { StatusBoard } from './status';
-import { Ticker } from './ticker';
+import type { ActionTimer, OpenTopics, Surroundings } from './surroundings';
 import type { TopicSpec } from './topics';
 import { Trickle } from './trickle';
 
 export interface NodeDeps {
-  readonly rcl: Rcl;
-  readonly node: RclNode;
+  readonly surroundings: Surroundings;
   readonly robot: Robot;
   /** Steps of a chunk. */
   readonly horizon: number;
@@ -43,10 +39,7 @@ export interface NodeDeps {
   readonly preprocessing: Preprocessing;
   readonly drops: DropLog;
   readonly board: StatusBoard;
-  readonly loop: LoopWatch;
   readonly log: Logger;
-  /** Monotonic. */
-  readonly nowMs: () => number;
   /** Takes what a callback of ours throws by mistake. */
   readonly caught: (error: unknown, where: string) => void;
   /** Something happened that the status should tell at once. */
@@ -66,27 +59,30 @@ export class OxygenNode {
   readonly #ingest: Ingest;
   readonly #pull: FramePull;
   readonly #language: LanguageService;
-  readonly #tokens = new Trickle<LanguageTokenMessage>(message =>
-    this.#checked('language/tokens', () => this.#entities?.outputs.tokens.publish(message)),
-  );
+  readonly #tokens: Trickle<LanguageTokenMessage>;
   readonly #goal: Goal;
-  readonly #ticker: Ticker;
+  readonly #ticker: ActionTimer;
   #values: ParameterValues;
-  #entities: Entities | null = null;
+  #graph: OpenTopics | null = null;
   #engineEvents: Subscription | null = null;
   #engineUp = false;
   #active = false;
   #ticks = 0;
 
   constructor(deps: NodeDeps) {
-    const { robot, values, drops, nowMs } = deps;
+    const { robot, values, drops, surroundings } = deps;
+    const nowMs = (): number => surroundings.nowMs();
     this.#deps = deps;
     this.#values = values;
+    this.#tokens = new Trickle(
+      message => this.#checked('language/tokens', () => this.#graph?.outputs.tokens.publish(message)),
+      call => surroundings.nextTurn(call),
+    );
     this.#output = new ActionOutput(
       robot,
       values.get('action_type') as ActionType,
       values.get('dry_run') === true,
-      () => this.#entities?.outputs,
+      () => this.#graph?.outputs,
     );
     this.#actions = new ActionStream({
       robot,
@@ -105,7 +101,7 @@ export class OxygenNode {
         this.#beginAnew();
       },
     });
-    this.#ticker = new Ticker(deps.rcl, deps.node, deps.loop, Number(values.get('action_rate_hz')), ticks =>
+    this.#ticker = surroundings.actionTimer(Number(values.get('action_rate_hz')), ticks =>
       this.#onTicks(ticks),
     );
     this.#ingest = new Ingest(robot, nowMs(), refused =>
@@ -133,7 +129,7 @@ export class OxygenNode {
       closed: () => (this.#active ? null : 'NOT_ACTIVE'),
       send: message => this.#engineUp && deps.engine.send(message),
       publishToken: message => this.#tokens.push(message),
-      publishCaption: text => this.#entities?.outputs.caption.publish({ data: text }),
+      publishCaption: text => this.#graph?.outputs.caption.publish({ data: text }),
       onAnswer: (name, text, frameStampNs) => {
         if (this.#goal.answer(name, text, frameStampNs)) this.#pull.offer();
       },
@@ -174,25 +170,25 @@ export class OxygenNode {
 
   /** What is open on the graph, by resolved name. */
   get topics(): readonly TopicSpec[] {
-    return this.#entities?.topics ?? [];
+    return this.#graph?.topics ?? [];
   }
 
   inputs(): readonly InputHealth[] {
-    return this.#ingest.health(this.#deps.nowMs());
+    return this.#ingest.health(this.#nowMs());
   }
 
   /** Opens all topics, and resolves when the engine is ready. @throws OxygenError when it cannot be loaded. */
   async open(): Promise<void> {
-    const { rcl, node, robot, engine, nowMs } = this.#deps;
-    this.#entities = new Entities(rcl, node, robot, this.#values.get('action_type') as ActionType, {
+    const { surroundings, robot, engine } = this.#deps;
+    this.#graph = surroundings.open(robot, this.#values.get('action_type') as ActionType, {
       camera: (slot, topic, read) =>
         this.#checked(topic, () => {
-          this.#ingest.camera(slot, read(), nowMs(), this.#nowNs());
+          this.#ingest.camera(slot, read(), this.#nowMs(), this.#nowNs());
           this.#pull.offer();
         }),
       jointState: (topic, read) =>
         this.#checked(topic, () => {
-          this.#ingest.jointState(read(), nowMs(), this.#nowNs());
+          this.#ingest.jointState(read(), this.#nowMs(), this.#nowNs());
           this.#pull.offer();
         }),
       instruction: (text, origin) => this.#checked('instruction', () => this.#onInstruction(text, origin)),
@@ -218,11 +214,11 @@ export class OxygenNode {
   /** Stops the stream: velocities come to rest, then the last command is a safe one. Texts end. */
   async deactivate(): Promise<void> {
     if (!this.#active) return;
-    const { nowMs } = this.#deps;
     this.#active = false;
     this.#actions.stopPlaying(this.#nowNs());
-    const patienceMs = nowMs() + SETTLE_MS;
-    while (!this.#actions.settled && nowMs() < patienceMs) await pause(Number(this.#ticker.periodNs) / 1e6);
+    const patienceMs = this.#nowMs() + SETTLE_MS;
+    while (!this.#actions.settled && this.#nowMs() < patienceMs)
+      await pause(Number(this.#ticker.periodNs) / 1e6);
     this.#ticker.stop();
     this.#actions.end();
     this.#beginAnew();
@@ -236,8 +232,8 @@ export class OxygenNode {
       .catch((error: unknown) => log.warn(`the engine did not stop as asked: ${String(error)}`));
     this.#tokens.flush();
     this.#engineEvents?.unsubscribe();
-    this.#entities?.close();
-    this.#entities = null;
+    this.#graph?.close();
+    this.#graph = null;
   }
 
   /** After a live change of parameters. */
@@ -251,11 +247,9 @@ export class OxygenNode {
   }
 
   #onTicks({ make, missed }: Ticks): void {
-    const { nowMs, board, loop } = this.#deps;
-    loop.tick(nowMs());
-    board.missed(missed);
+    this.#deps.board.missed(missed);
     for (let i = 0; i < make; i++)
-      this.#actions.tick(this.#nowNs(), nowMs(), () => this.#ingest.measured(nowMs()));
+      this.#actions.tick(this.#nowNs(), this.#nowMs(), () => this.#ingest.measured(this.#nowMs()));
     this.#ticks += 1;
     const every = Math.max(1, Math.round(Number(this.#values.get('action_rate_hz')) / MONITOR_HZ));
     if (this.#ticks % every === 0) this.#monitor();
@@ -341,8 +335,12 @@ export class OxygenNode {
     this.#deps.board.language('on');
   }
 
+  #nowMs(): number {
+    return this.#deps.surroundings.nowMs();
+  }
+
   #nowNs(): bigint {
-    return this.#deps.node.getClock().now().nanoseconds;
+    return this.#deps.surroundings.nowNs();
   }
 
   /** Bad data of a peer is a counted drop; anything else is a bug of ours. */

@@ -1,4 +1,4 @@
-/** The fields of our own messages that go out often, in the order of msg/*.msg (a test compares them). */
+/** The fields of our own messages that we turn into bytes, in the order of msg/*.msg (a test compares them). */
 
 export interface Field {
   readonly name: string;
@@ -7,6 +7,8 @@ export interface Field {
   readonly isArray?: boolean | undefined;
   readonly arrayLength?: number | undefined;
   readonly isConstant?: boolean | undefined;
+  /** Of a constant, as it is written in the definition. */
+  readonly valueText?: string | undefined;
   readonly defaultValue?: unknown;
 }
 
@@ -38,6 +40,49 @@ export const OWN_MESSAGES: Readonly<Record<string, MessageFields>> = {
       field('token_id', 'int32'),
       field('text_delta', 'string'),
       field('finish_reason', 'string'),
+    ],
+  },
+  'oxygen_vla/Status': {
+    definitions: [
+      field('stamp', 'time'),
+      field('state', 'string'),
+      field('lifecycle', 'string'),
+      field('gate', 'string'),
+      field('gate_reason', 'string'),
+      field('enabled', 'bool'),
+      field('dry_run', 'bool'),
+      field('speed_scale', 'float32'),
+      field('observation_age_ms', 'float32'),
+      field('mode', 'string'),
+      field('language', 'string'),
+      field('provider', 'string'),
+      field('precision', 'string'),
+      field('instruction', 'string'),
+      field('action_hz', 'float32'),
+      field('replan_hz', 'float32'),
+      field('tokens_per_s', 'float32'),
+      field('fresh_ratio', 'float32'),
+      field('tokens_per_frame', 'int32'),
+      field('first_token_ms', 'float32'),
+      field('request_ms', 'float32'),
+      field('batch', 'uint32'),
+      field('batch_max', 'uint32'),
+      field('queued', 'uint32'),
+      field('ticks', 'uint64'),
+      field('fresh_ticks', 'uint64'),
+      field('missed_ticks', 'uint64'),
+      field('frames', 'uint64'),
+      field('chunks', 'uint64'),
+      field('tokens', 'uint64'),
+      field('requests_finished', 'uint64'),
+      field('cache_use', 'float32'),
+      field('cache_bytes', 'uint64'),
+      list('stage_names', 'string'),
+      list('stage_ms', 'float32'),
+      list('drop_reasons', 'string'),
+      list('drop_counts', 'uint64'),
+      field('engine_restarts', 'uint32'),
+      field('last_error', 'string'),
     ],
   },
 };

@@ -137,6 +137,11 @@ export const PARAMETERS: readonly ParameterSpec[] = [
     'Start although the engine has no normalisation statistics: its raw numbers are the commands.',
   ),
   text('noise_file', '', 'Raw float32 file that replaces the noise of every frame (tests); empty is none.'),
+  text(
+    'frame_log',
+    '',
+    'File that gets a line of JSON for each frame that enters the engine: stamp, instruction, cameras, state, SHA-256 of the pictures; empty is none. `oxygen replay` has the same, to compare.',
+  ),
   // monitoring
   live(double('status_rate_hz', 1, 0.1, 50, 'Rate of the `status` topic.')),
   text('marker_frame', 'base_link', 'Frame of `markers`.'),

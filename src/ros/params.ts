@@ -86,6 +86,7 @@ export const engineOptions = (
     attention: string('attention') as 'engine' | 'bidirectional' | 'causal',
     longPrompt: string('on_long_prompt') as LongPrompt,
     noiseFile: string('noise_file') === '' ? null : string('noise_file'),
+    frameLog: string('frame_log') === '' ? null : string('frame_log'),
     mode: string('mode') as Mode,
     ageingMs: number('ageing_s') * 1000,
   };

@@ -1,7 +1,7 @@
 /**
- * Plain messages to bytes (CDR, little endian), for the topics that are busy or have nested arrays. rclnodejs makes an
- * object of its own of every element: that costs a command 0.3 ms, and a MarkerArray longer than several ticks of the
- * action stream. Bytes it hands on as they are. A field that is not given has its default.
+ * Plain messages to bytes (CDR, little endian): for result bags, and for the topics that are busy or have nested arrays.
+ * Of those rclnodejs makes an object of its own of every element: that costs a command 0.3 ms, and a MarkerArray longer
+ * than several ticks of the action stream. Bytes it hands on as they are. A field that is not given has its default.
  */
 import { ros2jazzy } from '@foxglove/rosmsg-msgs-common';
 import { OxygenError } from '../core/errors';
@@ -9,7 +9,7 @@ import { OWN_MESSAGES } from './own-messages';
 import type { Field, MessageFields } from './own-messages';
 import type { RclPublisher } from './rcl';
 
-/** Their layout is the same from Humble to Jazzy. */
+/** Published as bytes; their layout is the same from Humble to Jazzy. */
 const SERIALISED = [
   'diagnostic_msgs/msg/DiagnosticArray',
   'oxygen_vla/msg/ActionChunk',
@@ -23,6 +23,13 @@ export type SerialisedType = (typeof SERIALISED)[number];
 
 const DEFINITIONS: Readonly<Record<string, MessageFields>> = { ...ros2jazzy, ...OWN_MESSAGES };
 
+/** Constants and fields of a standard message or one of ours, such as `std_msgs/Header`. Throws INTERNAL. */
+export function definitionOf(type: string): readonly Field[] {
+  const fields = DEFINITIONS[type];
+  if (!fields) throw new OxygenError('INTERNAL', `no definition of the message type ${type}`);
+  return fields.definitions;
+}
+
 type Write = (to: Bytes, value: unknown) => void;
 
 /** The same publisher; from now on it turns messages into bytes, if its type is one of ours. */
@@ -34,8 +41,8 @@ export function publishingBytes(publisher: RclPublisher, type: string): RclPubli
   return Object.assign(publisher, { publish: (message: object) => publish(write(message)) });
 }
 
-/** The function that writes messages of a type. */
-export function serialiser(type: SerialisedType): (message: object) => Buffer {
+/** The function that writes messages of a type, such as `std_msgs/msg/String`. Throws INTERNAL. */
+export function serialiser(type: string): (message: object) => Buffer {
   const write = structure(type.replace('/msg/', '/'));
   const bytes = new Bytes();
   return message => {
@@ -46,9 +53,7 @@ export function serialiser(type: SerialisedType): (message: object) => Buffer {
 }
 
 function structure(type: string): Write {
-  const fields = DEFINITIONS[type];
-  if (!fields) throw new OxygenError('INTERNAL', `no definition of the message type ${type}`);
-  const parts = fields.definitions
+  const parts = definitionOf(type)
     .filter(field => !field.isConstant)
     .map(field => ({ name: field.name, write: fieldWriter(field) }));
   return (to, value) => {
@@ -77,6 +82,7 @@ const SCALARS = {
   uint8: (to: Bytes, value = 0) => to.uint8(value),
   int32: (to: Bytes, value = 0) => to.int32(value),
   uint32: (to: Bytes, value = 0) => to.uint32(value),
+  uint64: (to: Bytes, value: bigint | number = 0n) => to.uint64(BigInt(value)),
   float32: (to: Bytes, value = 0) => to.float32(value),
   float64: (to: Bytes, value = 0) => to.float64(value),
   string: (to: Bytes, value = '') => to.string(value),
@@ -120,6 +126,11 @@ class Bytes {
   uint32(value: number): void {
     const at = this.#place(4);
     this.#buffer.writeUInt32LE(value, at);
+  }
+
+  uint64(value: bigint): void {
+    const at = this.#place(8);
+    this.#buffer.writeBigUInt64LE(value, at);
   }
 
   float32(value: number): void {

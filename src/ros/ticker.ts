@@ -3,21 +3,31 @@ import { Beat } from './beat';
 import type { Ticks } from './beat';
 import type { LoopWatch } from './loop-delay';
 import type { Rcl, RclNode, RclTimer } from './rcl';
+import type { ActionTimer } from './surroundings';
 
-export class Ticker {
+export class Ticker implements ActionTimer {
   readonly #rcl: Rcl;
   readonly #node: RclNode;
   readonly #loop: LoopWatch;
+  readonly #nowMs: () => number;
   readonly #onTicks: (ticks: Ticks) => void;
   #periodNs: bigint;
   #timer: RclTimer | null = null;
   /** Held for as long as its timer: rclnodejs does not, and a timer of a collected clock ends the process. */
   #steady: object | null = null;
 
-  constructor(rcl: Rcl, node: RclNode, loop: LoopWatch, hz: number, onTicks: (ticks: Ticks) => void) {
+  constructor(
+    rcl: Rcl,
+    node: RclNode,
+    loop: LoopWatch,
+    nowMs: () => number,
+    hz: number,
+    onTicks: (ticks: Ticks) => void,
+  ) {
     this.#rcl = rcl;
     this.#node = node;
     this.#loop = loop;
+    this.#nowMs = nowMs;
     this.#periodNs = periodOf(hz);
     this.#onTicks = onTicks;
   }
@@ -33,7 +43,9 @@ export class Ticker {
     this.#timer = this.#node.createTimer(
       this.#periodNs,
       info => {
-        if (this.#timer !== null) this.#onTicks(beat.ticks(info));
+        if (this.#timer === null) return;
+        this.#loop.tick(this.#nowMs());
+        this.#onTicks(beat.ticks(info));
       },
       this.#steady,
     );
@@ -56,4 +68,4 @@ export class Ticker {
 }
 
 /** Nanoseconds: a rate that is rounded to milliseconds would drift. */
-const periodOf = (hz: number): bigint => BigInt(Math.round(1e9 / hz));
+export const periodOf = (hz: number): bigint => BigInt(Math.round(1e9 / hz));
