@@ -4,13 +4,29 @@
 export const FONT = 12;
 export const LINE = 15;
 
+/** From here on letters are about square: Hangul, Han, kana, emoji. */
+const SQUARE = 0x1100;
+
+const letterWidth = (letter: string): number => FONT * ((letter.codePointAt(0) ?? 0) < SQUARE ? 0.62 : 1);
+
 /** Width of text in the charts' font, rather too much than too little. */
-export const textWidth = (text: string): number => text.length * FONT * 0.62;
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const letter of text) width += letterWidth(letter);
+  return width;
+}
 
 /** Cut where it would not fit. */
 export function cut(text: string, width: number): string {
-  const letters = Math.floor(width / textWidth('x'));
-  return text.length <= letters ? text : `${text.slice(0, Math.max(0, letters - 1))}…`;
+  if (textWidth(text) <= width) return text;
+  let shown = '';
+  let used = letterWidth('…');
+  for (const letter of text) {
+    used += letterWidth(letter);
+    if (used > width) break;
+    shown += letter;
+  }
+  return `${shown}…`;
 }
 
 export interface Extent {

@@ -16,7 +16,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const VOID = new Set(['meta', 'br', 'hr', 'line', 'rect', 'circle', 'path', 'polyline']);
+const VOID = new Set(['meta', 'br', 'img', 'hr', 'line', 'rect', 'circle', 'path', 'polyline']);
 /** XML knows no other control characters. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/gu;
 

@@ -27,6 +27,22 @@ export function fromZero(max: number, start: number, end: number, wanted = 4): S
   };
 }
 
+/** From `low` to `high` as they are, with round values between them. A span of nothing gets one. */
+export function between(low: number, high: number, start: number, end: number, wanted = 4): Scale {
+  const size = Math.max(Math.abs(low), Math.abs(high), TINY);
+  const [from, to] = high - low > size * 1e-9 ? [low, high] : [low - size / 2, high + size / 2];
+  const step = roundStep((to - from) / wanted);
+  const first = Math.ceil(from / step - 1e-9);
+  const count = Math.floor(to / step + 1e-9) - first + 1;
+  return {
+    at: value => start + ((end - start) * (value - from)) / (to - from),
+    ticks: Array.from({ length: Math.max(0, count) }, (_, i) => ({
+      value: (first + i) * step,
+      text: tickText((first + i) * step, step).replace('-', '−'),
+    })),
+  };
+}
+
 /** As many decimals as the step has. */
 function tickText(value: number, step: number): string {
   if (value === 0) return '0';

@@ -25,7 +25,7 @@ export const text = (
 export const polyline = (points: readonly (readonly [number, number])[], name: string): Markup =>
   h('polyline', { points: points.map(p => p.map(v => v.toFixed(1)).join(',')).join(' '), class: name });
 
-export const MARKERS = ['circle', 'square', 'diamond', 'triangle'] as const;
+export const MARKERS = ['circle', 'square', 'diamond', 'triangle', 'down', 'cross', 'plus', 'post'] as const;
 export type Marker = (typeof MARKERS)[number];
 
 /** A mark of the same weight in every shape. `title` is shown by a resting pointer. */
@@ -38,6 +38,10 @@ export function marker(shape: Marker, x: number, y: number, title: string): Mark
     square: at([[-3.4, -3.4], [3.4, -3.4], [3.4, 3.4], [-3.4, 3.4]]),
     diamond: at([[0, -4.8], [4.8, 0], [0, 4.8], [-4.8, 0]]),
     triangle: at([[0, -4.6], [4.4, 3.4], [-4.4, 3.4]]),
+    down: at([[0, 4.6], [4.4, -3.4], [-4.4, -3.4]]),
+    cross: at([[-4, -2.4], [-2.4, -4], [0, -1.6], [2.4, -4], [4, -2.4], [1.6, 0], [4, 2.4], [2.4, 4], [0, 1.6], [-2.4, 4], [-4, 2.4], [-1.6, 0]]),
+    plus: at([[-1.2, -4.6], [1.2, -4.6], [1.2, -1.2], [4.6, -1.2], [4.6, 1.2], [1.2, 1.2], [1.2, 4.6], [-1.2, 4.6], [-1.2, 1.2], [-4.6, 1.2], [-4.6, -1.2], [-1.2, -1.2]]),
+    post: at([[-1.5, -5], [1.5, -5], [1.5, 5], [-1.5, 5]]),
   }; // prettier-ignore
   const shown =
     shape === 'circle'
