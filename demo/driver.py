@@ -44,7 +44,7 @@ class Measurement:
         self.status = None
         self.deltas = Deltas()
         self.verdict = None
-        self.talk = Conversation(slots())
+        self.talk = Conversation(slots(), rest=args.rest)
         self.orders = Instructions(np.random.default_rng(args.seed), COLOURS)
         self._marks = (0, 0, 0)
 
@@ -213,6 +213,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=0, help='length of the measuring window; 0: no end')
     parser.add_argument('--seed', type=int, default=0, help='seed of the instructions')
     parser.add_argument('--dwell', type=float, default=4.0, help='seconds per instruction')
+    parser.add_argument('--rest', type=float, default=0.0, help='seconds between a text and the next question')
     parser.add_argument('--shuffle-every', type=int, default=3, help='instructions between new block places')
     parser.add_argument('--patience', type=float, default=60.0, help='seconds to wait for the first chunk')
     own, ros_args = split_ros_args(sys.argv[1:])

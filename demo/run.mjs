@@ -13,7 +13,9 @@ const NEEDED = {
   engine: path.join(ROOT, 'engines/demo'),
   robotFile: path.join(ROOT, 'config/robots/demo.yaml'),
 };
-const HELP = `Usage: npm start -- [--seconds N] [--json] [--seed N]
+/** Discovery takes its time: the bag begins when the recorder has found what the node needs. */
+const WAIT_FOR = ['--wait-for', 'camera/base_0_rgb/image_raw', 'joint_states', 'instruction', 'action'];
+const HELP = `Usage: npm start -- [--seconds N] [--json] [--seed N] [--rest N] [--record FILE]
 
 A simulated robot sees three blocks, the node drives it, and it gets another instruction every few seconds.
 Runs until Ctrl-C.
@@ -21,6 +23,8 @@ Runs until Ctrl-C.
   --seconds N   stop N seconds after the first chunk of actions
   --json        the figures as one JSON object in the last line of stdout; all else goes to stderr
   --seed N      places of the blocks and order of the instructions (0)
+  --rest N      seconds between a text and the next question (0)
+  --record FILE record into an MCAP file, from the first second after the first chunk on
   --help        this text`;
 
 class UsageError extends Error {}
@@ -29,6 +33,8 @@ const OPTIONS = {
   seconds: { type: 'string' },
   json: { type: 'boolean', default: false },
   seed: { type: 'string', default: '0' },
+  rest: { type: 'string', default: '0' },
+  record: { type: 'string' },
   help: { type: 'boolean', default: false },
 };
 
@@ -41,11 +47,14 @@ const parse = args => {
 };
 
 const readOptions = args => {
-  const { seconds, seed, json, help } = parse(args);
+  const { seconds, seed, rest, record, json, help } = parse(args);
   if (seconds !== undefined && !(Number(seconds) > 0))
     throw new UsageError(`--seconds ${seconds}: need a number above 0`);
   if (!/^\d{1,9}$/.test(seed)) throw new UsageError(`--seed ${seed}: need a whole number from 0`);
-  return { seconds: Number(seconds ?? 0), seed, json, help };
+  if (record !== undefined && fs.existsSync(record))
+    throw new UsageError(`--record ${record}: exists already`);
+  if (!(Number(rest) >= 0)) throw new UsageError(`--rest ${rest}: need a number from 0`);
+  return { seconds: Number(seconds ?? 0), seed, rest, record, json, help };
 };
 
 const pythonOf = env => {
@@ -64,13 +73,15 @@ const listenForEnd = () => {
 
 const isTrouble = line => /\[(WARN|ERROR|FATAL)\]|^\[demo_/.test(line);
 
-const startAll = (options, env, screen, onDriverLine) => {
-  const python = pythonOf(env);
+const starter = (env, screen) => {
   const tell = name => line => {
     if (isTrouble(line)) screen.note(`  ${name}: ${line}`);
   };
-  const start = (name, command, args, onStdout = tell(name)) =>
+  return (name, command, args, onStdout = tell(name)) =>
     startChild(name, command, args, { env, onStdout, onStderr: tell(name) });
+};
+
+const startAll = (start, options, python, onDriverLine) => {
   const parameters = { engine: NEEDED.engine, robot: NEEDED.robotFile };
   const rosArgs = Object.entries(parameters).flatMap(([key, value]) => ['-p', `${key}:=${value}`]);
   return {
@@ -79,7 +90,10 @@ const startAll = (options, env, screen, onDriverLine) => {
     driver: start(
       'driver',
       python,
-      [path.join(DEMO, 'driver.py'), '--seed', options.seed, '--seconds', String(options.seconds)],
+      [
+        path.join(DEMO, 'driver.py'),
+        ...['--seed', options.seed, '--rest', options.rest, '--seconds', String(options.seconds)],
+      ],
       onDriverLine,
     ),
   };
@@ -109,21 +123,27 @@ const runDemo = async (options, env) => {
   screen.note(
     '  camera + joint_states -> oxygen node -> action at 70 Hz + language/tokens        Ctrl-C ends',
   );
+  // Other machines of the network do not see the demo unless asked for.
+  const childEnv = { ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST', PYTHONUNBUFFERED: '1', ...env };
+  const start = starter(childEnv, screen);
+  const python = pythonOf(env);
   let result;
+  let recorder;
   const onDriverLine = line => {
     if (!line.startsWith('{')) return screen.note(`  driver: ${line}`);
     const { kind, ...content } = JSON.parse(line);
     if (kind === 'second') screen.second(content);
+    if (kind === 'second' && content.t !== null && options.record !== undefined)
+      recorder ??= start('recorder', python, [path.join(DEMO, 'record.py'), options.record, ...WAIT_FOR]);
     if (kind === 'text') screen.texts(content.texts);
     if (kind === 'result') result = content;
   };
-  // Other machines of the network do not see the demo unless asked for.
-  const childEnv = { ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST', PYTHONUNBUFFERED: '1', ...env };
-  const { robot, node, driver } = startAll(options, childEnv, screen, onDriverLine);
+  const { robot, node, driver } = startAll(start, options, python, onDriverLine);
 
   const ended = child => child.ended.then(reason => ({ child, reason }));
   const first = await Promise.race([end.asked.then(() => undefined), ...[driver, robot, node].map(ended)]);
   const failed = first !== undefined && (first.child !== driver || first.reason !== '') ? first : undefined;
+  const unrecorded = (await recorder?.stop()) ?? '';
   await driver.stop();
   for (const [child, reason] of await Promise.all([node, robot].map(async c => [c, await c.stop()]))) {
     if (reason !== '' && child !== failed?.child)
@@ -133,6 +153,7 @@ const runDemo = async (options, env) => {
   screen.close();
 
   if (failed !== undefined) return fail(failed);
+  if (unrecorded !== '') return fail({ child: recorder, reason: unrecorded });
   if (result !== undefined) {
     screen.note(summary(result));
     if (options.json) console.log(JSON.stringify({ ...result, seed: Number(options.seed) }));

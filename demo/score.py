@@ -69,6 +69,7 @@ class Slot:
         self._asked = 0
         self.id = None
         self.asked_at = None
+        self.free_at = 0.0
         self.running = False
         self.seed = seeds[0]
         self.text = ''
@@ -89,10 +90,12 @@ class Slot:
 
 
 class Conversation:
-    """Keeps every slot busy and checks the token stream: order, gaps, strangers, silence."""
+    """Lets every slot ask again and again, and checks the token stream: order, gaps, strangers, silence."""
 
-    def __init__(self, slots, patience=5.0):
+    def __init__(self, slots, patience=5.0, rest=0.0):
+        """`rest`: time from the end of a text to the next question of its slot."""
         self.slots = slots
+        self._rest = rest
         self._by_id = {}
         self._next = {}
         self._heard_at = {}
@@ -110,7 +113,9 @@ class Conversation:
             if slot.running and now - self._heard_at[slot.id] > self._patience:
                 self.silent += 1
                 self._end(slot)
-        return [slot for slot in self.slots if not slot.running] if now >= self._rest_until else []
+        if now < self._rest_until:
+            return []
+        return [slot for slot in self.slots if not slot.running and now >= slot.free_at]
 
     def ask(self, slot, now):
         request_id, seed = slot.ask(now)
@@ -136,6 +141,7 @@ class Conversation:
             slot.answer = (slot.seed, slot.text)
         elif reason != 'superseded':
             self._rest_until = now + 0.5  # refused or lost: asking at once again would only flood the node
+        slot.free_at = now + self._rest
         self._end(slot)
         return True
 

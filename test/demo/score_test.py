@@ -55,6 +55,16 @@ class ConversationTest(unittest.TestCase):
         self.assertEqual([talk.ask(slot, 0.5) for slot in talk.due(0.5)], [('b-2', 'C: ')])
         self.assertEqual((talk.tokens, talk.answered, talk.gaps, talk.strangers), (2, 1, 0, 0))
 
+    def test_a_slot_rests_before_it_asks_again(self):
+        talk = Conversation([Slot('a', ['A: '], keep=False), Slot('b', ['B: '], keep=True)], rest=2.0)
+        for slot in talk.due(0.0):
+            talk.ask(slot, 0.0)
+        talk.hear('a-1', 0, -1, '', 'end', 1.0)
+        talk.hear('b-1', 0, -1, '', 'superseded', 1.5)
+        self.assertEqual([slot.name for slot in talk.due(2.9)], [])
+        self.assertEqual([slot.name for slot in talk.due(3.0)], ['a'])
+        self.assertEqual([slot.name for slot in talk.due(3.5)], ['a', 'b'])
+
     def test_gaps_repetitions_and_strangers_are_counted(self):
         talk = conversation()
         for slot in talk.due(0.0):
