@@ -1,4 +1,5 @@
 /** The result as lines for a terminal. */
+import { columns } from '../core/columns';
 import { parseArrivals } from './arrivals';
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from './result';
 
@@ -51,16 +52,11 @@ const measured = (r: BenchResult): [BenchMode, ModeFigures][] =>
     return figures ? [[mode, figures] as [BenchMode, ModeFigures]] : [];
   });
 
-function table(r: BenchResult): string[] {
-  const rows = [
+const table = (r: BenchResult): string[] =>
+  columns([
     ['mode', ...COLUMNS.map(([title]) => title)],
     ...measured(r).map(([mode, m]) => [mode, ...COLUMNS.map(([, cell]) => cell(m, r.modes.isolated))]),
-  ];
-  const widths = rows[0]?.map((_, i) => Math.max(...rows.map(row => (row[i] as string).length))) ?? [];
-  return rows.map(row =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '),
-  );
-}
+  ]);
 
 /** How far `isolated` is from what single runs add up to; null unless every frame brings exactly one request of N. */
 function isolatedDeviation(r: BenchResult): number | null {

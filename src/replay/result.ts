@@ -29,6 +29,7 @@ export interface JointError {
   readonly count: number;
 }
 
+/** What a chunk says of a time minus what was recorded at it; a binary as it would play, one of its two limits. */
 export interface HorizonError {
   /** Of the chunk, from 0. */
   readonly step: number;
@@ -98,7 +99,7 @@ export interface ReplaySummary {
     /** Per second of what was played. */
     readonly replan_hz: number;
     readonly tokens_per_s: number;
-    /** Rows of a decode step. */
+    /** Rows of the largest decode step of a frame; the mean is over decode steps. */
     readonly batch_mean: number;
     readonly batch_max: number;
     /** Decode steps per frame: the k that was reached. */
@@ -161,8 +162,8 @@ export interface ReplaySeries {
   readonly more_texts: number;
   readonly thumbnails: readonly Thumbnail[];
   /**
-   * Per bucket of `every_s` from `t`; the last one reaches to the end of what was played. `batch`: rows of a decode
-   * step, on average; `drops`: their number.
+   * Per bucket of `every_s` from `t`; the last one reaches to the end of what was played. `batch` is as in
+   * batch_mean; `drops`: their number.
    */
   readonly rates: {
     readonly every_s: number;
