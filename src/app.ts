@@ -3,11 +3,9 @@
  * Order of the end: last safe command, engine, preprocessing, ROS.
  */
 import { describeError, toOxygenError } from './core/errors';
-import { robotTransforms } from './core/robot';
 import { createEngineClient } from './engine/client';
 import { Preprocessor } from './ingest/preprocessor';
-import { readManifest } from './model/manifest';
-import { checkStatistics } from './policies/raw-units';
+import { prepare } from './prepare';
 import { DropLog } from './ros/drops';
 import type { Logger } from './ros/drops';
 import { Entities } from './ros/entities';
@@ -16,11 +14,9 @@ import { LoopWatch } from './ros/loop-delay';
 import { ManagedNode } from './ros/managed-node';
 import { OxygenNode } from './ros/node';
 import { NodeParameters } from './ros/node-parameters';
-import { checkActionType, engineOptions, engineTunables } from './ros/params';
 import { comeFirst } from './ros/priority';
 import { loadRcl } from './ros/rcl';
 import type { Rcl, RclNode } from './ros/rcl';
-import { checkRobot, readRobotFile } from './ros/robot-file';
 import { StatusBoard } from './ros/status';
 import type { Surroundings } from './ros/surroundings';
 import { Ticker } from './ros/ticker';
@@ -115,7 +111,13 @@ async function serve(
   const managed = new ManagedNode({
     ...shared,
     parameters,
-    prepare: onNews => new OxygenNode({ ...shared, surroundings, ...prepare(parameters, log), onNews }),
+    prepare: onNews => {
+      const path = (name: string): string => parameters.values.get(name) as string;
+      const paths = { engine: path('engine'), robot: path('robot') };
+      const { engine: options, ...prepared } = prepare(paths, robot => parameters.robot(robot), log);
+      const engine = createEngineClient(options, line => log.info(line));
+      return new OxygenNode({ ...shared, surroundings, ...prepared, engine, onNews });
+    },
   });
   guarded.managed = managed;
   node.spin();
@@ -124,29 +126,6 @@ async function serve(
   await managed.end();
   await preprocessing.close();
   return code;
-}
-
-/** Robot, engine, and what both say of the parameters. @throws OxygenError with what is wrong and where. */
-function prepare(
-  parameters: NodeParameters,
-  log: Logger,
-): Pick<ConstructorParameters<typeof OxygenNode>[0], 'robot' | 'horizon' | 'values' | 'engine'> {
-  const path = (name: string): string => parameters.values.get(name) as string;
-  const robot = readRobotFile(path('robot'));
-  const { model, ...manifest } = readManifest(path('engine'));
-  for (const note of checkRobot(robot, { ...manifest, ...model, name: manifest.name }, path('robot'))) {
-    log.info(`${path('robot')}: ${note}`);
-  }
-  parameters.robot(robot);
-  const { values } = parameters;
-  checkActionType(values, robot);
-  const raw = checkStatistics(path('engine'), manifest.normalization, values.get('raw_units') === true);
-  if (raw !== null) log.warn(raw);
-  const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
-  const tunables = engineTunables(values, '', robot, model.horizon);
-  const options = { ...engineOptions(values), cameras, tunables, robot: robotTransforms(robot) };
-  const engine = createEngineClient(options, line => log.info(line));
-  return { robot, horizon: model.horizon, values, engine };
 }
 
 interface StopSignal {

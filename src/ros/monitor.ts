@@ -5,7 +5,7 @@
 import type { DropLog, Logger } from './drops';
 import { diagnosticArray, diagnosticChange } from './diagnostics';
 import type { DiagnosticArray } from './diagnostics';
-import type { ActionSnapshot, DiagnosticSnapshot, EngineSnapshot, GateSnapshot } from './diagnostic-snapshot';
+import type { ActionSnapshot, DiagnosticSnapshot, EngineSnapshot } from './diagnostic-snapshot';
 import type { Monitors } from './entities';
 import type { GraphWatch } from './graph-watch';
 import type { StateName } from './lifecycle';
@@ -17,6 +17,8 @@ import type { ParameterValues } from './parameter-spec';
 import { watchGraph } from './peers';
 import type { Rcl, RclNode, RclTimer } from './rcl';
 import type { StatusBoard, StatusMessage } from './status';
+import { gateSnapshot, statusMessage } from './status-source';
+import type { StatusSource } from './status-source';
 
 export interface MonitorDeps {
   readonly rcl: Rcl;
@@ -35,15 +37,6 @@ export interface MonitorDeps {
 const LOOK_HZ = 20;
 const DIAGNOSTICS_MS = 1000;
 const LOOP_REPORT_MS = 10_000;
-
-const NO_GATE: GateSnapshot = {
-  mode: 'off',
-  reason: 'the node is not active',
-  enabled: true,
-  dryRun: false,
-  speedScale: 1,
-  observationAgeMs: null,
-};
 
 export class Monitor {
   readonly #deps: MonitorDeps;
@@ -109,7 +102,7 @@ export class Monitor {
   /** The rates of the status are those of its own periods; the diagnostics tell the same ones. */
   #publishStatus(): void {
     this.#deps.board.updateRates(this.#deps.nowMs());
-    this.#deps.monitors.status.publish(this.#status());
+    this.#deps.monitors.status.publish(statusMessage(this.#now()));
   }
 
   #look(): void {
@@ -160,49 +153,24 @@ export class Monitor {
     this.#worst = null;
   }
 
-  #gate(): GateSnapshot {
-    const { node, session, parameters } = this.#deps;
-    const actions = session()?.actions;
-    if (!actions) return NO_GATE;
+  #now(): StatusSource {
+    const { node, drops, board, lifecycle, parameters, session } = this.#deps;
     const nowNs = node.getClock().now().nanoseconds;
-    const observedNs = actions.planned(nowNs)?.chunk.observationStampNs;
-    return {
-      mode: actions.mode,
-      reason: actions.reason,
-      enabled: actions.enabled,
-      dryRun: parameters.values.get('dry_run') === true,
-      speedScale: Number(parameters.values.get('speed_scale')),
-      observationAgeMs: observedNs === undefined ? null : Number(nowNs - observedNs) / 1e6,
-    };
-  }
-
-  #status(): StatusMessage {
-    const { node, drops, board, lifecycle, parameters } = this.#deps;
-    const session = this.#deps.session();
-    return board.message({
-      nowNs: node.getClock().now().nanoseconds,
-      lifecycle: lifecycle(),
-      engineUp: session?.engineUp ?? false,
-      gate: this.#gate(),
-      mode: parameters.values.get('mode') as StatusMessage['mode'],
-      instruction: session?.instruction ?? '',
-      drops: drops.counts(),
-      engineRestarts: session?.engine.restarts ?? 0,
-      lastError: drops.lastError,
-    });
+    return { nowNs, drops, board, lifecycle: lifecycle(), values: parameters.values, session: session() };
   }
 
   #snapshot(): DiagnosticSnapshot {
     const { node, drops, lifecycle } = this.#deps;
     const session = this.#deps.session();
-    const status = this.#status();
+    const source = this.#now();
+    const status = statusMessage(source);
     return {
       node: node.getFullyQualifiedName(),
       robot: session?.robot.name ?? '',
       lifecycle: { state: lifecycle(), transitionError: this.#transitionFault },
       engine: session ? this.#engine(session, status) : null,
       inputs: session?.inputs() ?? [],
-      gate: this.#gate(),
+      gate: gateSnapshot(source),
       action: this.#action(status),
       language: {
         on: status.language === 'on',

@@ -2,10 +2,10 @@
 import { OxygenError, describeError } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { Logger } from './drops';
-import { isLimit, limitFaults, limitParameters } from './limits';
+import { limitFaults, limitParameters } from './limits';
 import { checkParameter } from './parameter-spec';
 import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
-import { parameterSpecs, readParameters, readValues, unknownParameters } from './params';
+import { parameterSpecs, readParameters, unknownLimits, unknownParameters, withLimits } from './params';
 import { standingFaults } from './standing';
 import type { Rcl, RclNode, RclParameter, SetParametersResult } from './rcl';
 
@@ -51,24 +51,21 @@ export class NodeParameters {
    * The limits of the robot become parameters, instead of those of another one.
    * @throws OxygenError CONFIG_INVALID with every fault found.
    */
-  robot(robot: Robot): void {
+  robot(robot: Robot): ParameterValues {
     if (this.#robot) {
       const old = limitParameters(this.#robot);
       for (const { name } of old) this.#node.undeclareParameter(name);
       this.#specs = this.#specs.filter(spec => !old.some(({ name }) => name === spec.name));
       this.#robot = null;
     }
-    const specs = limitParameters(robot);
-    const names = specs.map(({ name }) => name);
-    for (const name of [...this.#given.keys()].filter(name => isLimit(name) && !names.includes(name)))
+    for (const name of unknownLimits(this.#given, robot))
       this.#log.warn(`unknown parameter ${name} is ignored: the robot file has no such action`);
-    const values = new Map([...this.#values, ...readValues(this.#given, specs)]);
-    const faults = limitFaults(values, robot);
-    if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
+    this.#values = withLimits(this.#values, this.#given, robot);
+    const specs = limitParameters(robot);
     this.#robot = robot;
     this.#specs = [...this.#specs, ...specs];
-    this.#values = values;
     this.#declare(specs);
+    return this.#values;
   }
 
   /** Why a change is refused; null when it is not. Every reason names the parameter and says what is allowed. */

@@ -6,7 +6,7 @@ import type { EngineOptions, EngineTunables } from '../engine/protocol';
 import type { Provider } from '../engine/providers';
 import type { LongPrompt } from '../model/prompt-ids';
 import type { ControlSettings } from './control';
-import { isLimit, limitsOf } from './limits';
+import { isLimit, limitFaults, limitParameters, limitsOf } from './limits';
 import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
 import { checkParameter } from './parameter-spec';
 import { PARAMETERS } from './parameter-table';
@@ -49,6 +49,24 @@ export function readValues(
   }
   if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
   return values;
+}
+
+/** The values, and what `given` says of the limits of a robot. @throws OxygenError CONFIG_INVALID with every fault. */
+export function withLimits(
+  values: ParameterValues,
+  given: ReadonlyMap<string, unknown>,
+  robot: Robot,
+): ParameterValues {
+  const all = new Map([...values, ...readValues(given, limitParameters(robot))]);
+  const faults = limitFaults(all, robot);
+  if (faults.length > 0) throw new OxygenError('CONFIG_INVALID', faults.join('\n  '));
+  return all;
+}
+
+/** Limits in `given` that this robot does not have. */
+export function unknownLimits(given: ReadonlyMap<string, unknown>, robot: Robot): readonly string[] {
+  const names = limitParameters(robot).map(({ name }) => name);
+  return [...given.keys()].filter(name => isLimit(name) && !names.includes(name));
 }
 
 /** Names that nobody declared, each with the nearest one that exists. */

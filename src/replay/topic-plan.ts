@@ -1,0 +1,151 @@
+/** Which topics of a bag are what to the robot. Names are resolved and remapped as on a ROS command line. Pure. */
+import type { BagTopic } from '../bag/types';
+import { OxygenError } from '../core/errors';
+import type { CameraInput, Robot } from '../core/robot';
+import type { TopicSpec } from '../ros/topics';
+import { cameraTopic, INPUTS, OUTPUTS, stateTopic } from '../ros/topics';
+import { isRecordedActionType, RECORDED_ACTION_TYPES } from './recorded-actions';
+import type { RecordedActionType } from './recorded-actions';
+
+export type TopicUse =
+  | { readonly kind: 'camera'; readonly camera: CameraInput }
+  | { readonly kind: 'state' | 'instruction' | 'language-request' | 'cancel-request' | 'clock' }
+  /** What was commanded when the bag was recorded. */
+  | { readonly kind: 'action'; readonly type: RecordedActionType };
+
+export interface TopicPlan {
+  /** By the name in the bag. A topic may have several uses. */
+  readonly uses: ReadonlyMap<string, readonly TopicUse[]>;
+  /** What the recorded actions are; null: there are none. */
+  readonly recorded: { readonly topic: string; readonly type: RecordedActionType } | null;
+  /** ROS time is that of the bag's /clock, as with use_sim_time. */
+  readonly simTime: boolean;
+  /** What is not there and could be, for people. */
+  readonly notes: readonly string[];
+}
+
+export interface TopicNames {
+  /** `/` or `/arm`. */
+  readonly namespace: string;
+  /** From a name of the node or robot file to one of the bag. */
+  readonly remaps: ReadonlyMap<string, string>;
+  /** Name of the recorded actions; null: that of the node's own topic. */
+  readonly action: string | null;
+  /** An instruction is given without the bag. */
+  readonly instructed: boolean;
+}
+
+const CLOCK = { name: '/clock', type: 'rosgraph_msgs/msg/Clock' };
+
+/** @throws OxygenError BAG_EMPTY with every input that is missing or of the wrong type, and the cure. */
+export function planTopics(
+  topics: ReadonlyMap<string, BagTopic>,
+  robot: Robot,
+  names: TopicNames,
+): TopicPlan {
+  const uses = new Map<string, TopicUse[]>();
+  const faults: string[] = [];
+  const notes: string[] = [];
+  const resolve = (name: string): string => resolved(name, names);
+  const use = (name: string, wanted: TopicUse): void => {
+    uses.set(name, [...(uses.get(name) ?? []), wanted]);
+  };
+  const take = (
+    spec: Pick<TopicSpec, 'name' | 'type'>,
+    wanted: TopicUse,
+    missing: ((why: string) => void) | null,
+  ): boolean => {
+    const name = resolve(spec.name);
+    const fault = faultOf(topics.get(name), name, spec, topics);
+    if (fault === null) use(name, wanted);
+    else if (topics.has(name)) faults.push(fault);
+    else missing?.(fault);
+    return fault === null;
+  };
+
+  for (const camera of robot.cameras) {
+    const why = (fault: string): unknown =>
+      camera.onMissing === 'mask'
+        ? notes.push(`camera ${camera.slot} is left out: ${fault}`)
+        : faults.push(`camera ${camera.slot}: ${fault}`);
+    take(cameraTopic(camera), { kind: 'camera', camera }, why);
+  }
+  take(stateTopic(robot), { kind: 'state' }, fault => faults.push(`joint states: ${fault}`));
+  const instructed = take(INPUTS.instruction, { kind: 'instruction' }, null);
+  if (!instructed && !names.instructed) {
+    faults.push(
+      `the bag has no ${resolve(INPUTS.instruction.name)}; say what the robot is to do with --instruction TEXT`,
+    );
+  }
+  take(INPUTS.languageRequest, { kind: 'language-request' }, null);
+  take(INPUTS.cancelRequest, { kind: 'cancel-request' }, null);
+  const simTime = take(CLOCK, { kind: 'clock' }, null);
+
+  const recorded = recordedActions(
+    topics,
+    resolve(names.action ?? OUTPUTS.action.name),
+    names,
+    faults,
+    notes,
+  );
+  if (recorded) use(recorded.topic, { kind: 'action', type: recorded.type });
+  if (![...uses.values()].flat().some(({ kind }) => kind === 'camera') && faults.length === 0)
+    faults.push('the bag has none of the cameras');
+  if (faults.length > 0) throw new OxygenError('BAG_EMPTY', faults.join('\n  '));
+  return { uses, recorded, simTime, notes };
+}
+
+/** What is wrong with a topic that should be `spec`; null: nothing. */
+function faultOf(
+  topic: BagTopic | undefined,
+  name: string,
+  { type }: Pick<TopicSpec, 'type'>,
+  topics: ReadonlyMap<string, BagTopic>,
+): string | null {
+  if (topic?.type === type) return null;
+  if (topic) {
+    const images = [topic.type, type].every(one => /^sensor_msgs\/msg\/(Compressed)?Image$/.test(one));
+    const cure = images
+      ? `; set transport: ${type.includes('Compressed') ? 'raw' : 'compressed'} in the robot file`
+      : '';
+    return `${name} is ${topic.type} in the bag, wanted is ${type}${cure}`;
+  }
+  const others = [...topics.values()].filter(other => other.type === type).map(other => other.name);
+  const cure =
+    others.length > 0
+      ? `it has ${type} on ${others.join(', ')}: name the right one in the robot file, or with --remap ${name}:=${others[0]}`
+      : `it has no ${type} at all`;
+  return `the bag has no topic ${name}; ${cure}`;
+}
+
+function recordedActions(
+  topics: ReadonlyMap<string, BagTopic>,
+  name: string,
+  { action }: TopicNames,
+  faults: string[],
+  notes: string[],
+): TopicPlan['recorded'] {
+  const topic = topics.get(name);
+  const types = RECORDED_ACTION_TYPES.join(', ');
+  if (topic && isRecordedActionType(topic.type)) return { topic: name, type: topic.type };
+  const others = [...topics.values()]
+    .filter(({ type }) => isRecordedActionType(type))
+    .map(other => other.name);
+  const what = topic
+    ? `${name} is ${topic.type}; recorded actions may be ${types}`
+    : `the bag has no topic ${name}` + (others.length > 0 ? `; it has ${others.join(', ')}` : '');
+  if (action !== null) faults.push(`recorded actions: ${what}`);
+  else notes.push(`nothing to compare with: ${what}; name the recorded commands with --action-topic`);
+  return null;
+}
+
+/** As ROS resolves names: relative ones below the namespace; then the remaps, whose left side may be relative too. */
+export function resolved(
+  name: string,
+  { namespace, remaps }: Pick<TopicNames, 'namespace' | 'remaps'>,
+): string {
+  const absolute = (one: string): string =>
+    one.startsWith('/') ? one : `${namespace.replace(/\/$/, '')}/${one}`;
+  for (const [from, to] of remaps) if (absolute(from) === absolute(name)) return absolute(to);
+  return absolute(name);
+}

@@ -1,0 +1,143 @@
+/** Time of a replay. What happens is an event at a time; time goes on when somebody lets it. */
+
+export interface World {
+  /** Nanoseconds since the beginning of what is played. */
+  readonly nowNs: number;
+  /** Calls at that time; now, if it is past. Returns what takes it back. */
+  at(ns: number, call: () => void): () => void;
+  /** Calls when what is being done now is done. */
+  soon(call: () => void): void;
+  /** Lets time go on. All that was to happen until then has happened, with all that came of it. */
+  advance(ns: number): Promise<void>;
+  /** Waits for work to end; virtual time goes on as far as that needs it. For loading and closing. */
+  wait<T>(work: Promise<T>): Promise<T>;
+}
+
+interface Event {
+  readonly ns: number;
+  readonly call: () => void;
+}
+
+/**
+ * Virtual time: no clock is read, and events of the same time happen in the order in which they were asked for, so a
+ * replay is the same every time. Whatever really takes time (a model run, decoding a picture) is held: time stands
+ * still until it is done.
+ */
+export class VirtualWorld implements World {
+  #nowNs = 0;
+  /** Ascending. */
+  readonly #events: Event[] = [];
+  #held = 0;
+  #released: () => void = () => undefined;
+  /** Somebody who awaited has been called, and may not have gone on yet. */
+  #stirred = false;
+
+  get nowNs(): number {
+    return this.#nowNs;
+  }
+
+  at(ns: number, call: () => void): () => void {
+    const event: Event = { ns: Math.max(ns, this.#nowNs), call };
+    let i = this.#events.length;
+    while (i > 0 && this.#events[i - 1]!.ns > event.ns) i--;
+    this.#events.splice(i, 0, event);
+    return () => {
+      const at = this.#events.indexOf(event);
+      if (at >= 0) this.#events.splice(at, 1);
+    };
+  }
+
+  soon(call: () => void): void {
+    this.at(this.#nowNs, call);
+  }
+
+  /** Resolves when so much time has passed. */
+  pass(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      this.at(this.#nowNs + Math.round(ms * 1e6), () => {
+        this.#stirred = true;
+        resolve();
+      });
+    });
+  }
+
+  /** Time stands still until `work` is done. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1;
+    try {
+      return await work;
+    } finally {
+      this.#held -= 1;
+      this.#stirred = true;
+      this.#released();
+    }
+  }
+
+  async advance(ns: number): Promise<void> {
+    await this.#settle();
+    while (this.#events.length > 0 && this.#events[0]!.ns <= ns) await this.#next();
+    this.#nowNs = Math.max(ns, this.#nowNs);
+  }
+
+  async wait<T>(work: Promise<T>): Promise<T> {
+    let done = false;
+    const end = (): void => {
+      done = true;
+    };
+    work.then(end, end);
+    await turn();
+    while (!done) await this.#next();
+    return work;
+  }
+
+  async #next(): Promise<void> {
+    const event = this.#events.shift();
+    if (event === undefined) return turn();
+    this.#nowNs = event.ns;
+    event.call();
+    await this.#settle();
+  }
+
+  /** All that was called has gone on as far as it can at this time. */
+  async #settle(): Promise<void> {
+    while (this.#held > 0 || this.#stirred) {
+      if (this.#held > 0) await new Promise<void>(resolve => (this.#released = resolve));
+      this.#stirred = false;
+      await turn();
+    }
+  }
+}
+
+/** Resolves when all promises that can go on have gone on. */
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+
+/** The time of this machine; it begins with `begin`. */
+export class RealWorld implements World {
+  #startMs = performance.now();
+
+  get nowNs(): number {
+    return Math.round((performance.now() - this.#startMs) * 1e6);
+  }
+
+  begin(): void {
+    this.#startMs = performance.now();
+  }
+
+  at(ns: number, call: () => void): () => void {
+    const timer = setTimeout(call, Math.max(0, (ns - this.nowNs) / 1e6));
+    return () => clearTimeout(timer);
+  }
+
+  soon(call: () => void): void {
+    setImmediate(call);
+  }
+
+  async advance(ns: number): Promise<void> {
+    const ms = (ns - this.nowNs) / 1e6;
+    if (ms > 0) await new Promise(resolve => setTimeout(resolve, ms));
+  }
+
+  wait<T>(work: Promise<T>): Promise<T> {
+    return work;
+  }
+}
