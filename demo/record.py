@@ -132,7 +132,7 @@ def make_recorder(recording, topics, wait_for):
             self._waiting = [self.resolve_topic_name(topic) for topic in topics]
             self._wait_for = [self.resolve_topic_name(topic) for topic in wait_for]
             self.create_timer(LOOK, self.look)
-            self.look()
+            self.get_logger().info(f'waiting for publishers of {len(topics)} topics')
 
         @property
         def waiting(self):
