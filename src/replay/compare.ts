@@ -63,16 +63,16 @@ export class Comparer {
   /** `values` [actions]: a command that was replayed; `fresh`: it played a step of a chunk. */
   command(values: ArrayLike<number>, fresh: boolean, atNs: bigint): void {
     this.#advance(atNs);
-    this.#commands.push({ values: Float64Array.from(values), fresh });
+    this.#commands.push({ values: new Float64Array(values), fresh });
   }
 
   /** `values` [actions]: a command that was recorded; NaN leaves the one before in force. */
   recorded(values: ArrayLike<number>, atNs: bigint): void {
     this.#advance(atNs);
     this.#heard = true;
-    for (const [d, track] of this.#tracks.entries()) {
+    this.#tracks.forEach((track, d) => {
       if (Number.isFinite(values[d])) track.add(this.#nowNs, values[d]!);
-    }
+    });
   }
 
   /** Step k plays at `startNs` + k · `stepSeconds`. */
@@ -124,7 +124,10 @@ export class Comparer {
 
   #judgeCommands(): void {
     if (this.#commands.length === 0 && !this.#heard) return;
-    const recorded = Float64Array.from(this.#tracks, track => track.inForce(this.#nowNs));
+    const recorded = new Float64Array(this.#tracks.length);
+    this.#tracks.forEach((track, d) => {
+      recorded[d] = track.inForce(this.#nowNs);
+    });
     for (const { values, fresh } of this.#commands) {
       if (fresh) this.#joints.forEach((joint, d) => joint.add(values[d]! - recorded[d]!));
       this.#onCompared(this.#nowNs, values, recorded);
@@ -151,10 +154,10 @@ export class Comparer {
   #judgeStep(chunk: ActionChunk, step: number, atNs: number): void {
     const errors = this.#horizon[step]!;
     let known = false;
-    for (const [d, dim] of this.#actions.entries()) {
+    this.#actions.forEach((dim, d) => {
       const value = asPlayed(dim, chunk.values[step * chunk.dims + d] ?? NaN);
       if (errors.joints[d]!.add(value - recordedAt(this.#tracks[d]!, dim, atNs))) known = true;
-    }
+    });
     if (known) errors.count += 1;
   }
 }

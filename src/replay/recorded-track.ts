@@ -44,7 +44,8 @@ export class RecordedTrack {
 
   /** Index of the last one at or before `atNs`; -1: there is none. */
   #lastUpTo(atNs: number): number {
-    let [low, high] = [0, this.#times.length];
+    let low = 0;
+    let high = this.#times.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (this.#times[middle]! <= atNs) low = middle + 1;
