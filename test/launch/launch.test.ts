@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parameterSpecs } from '../../src/ros/params';
+import { MONITORS, OUTPUTS } from '../../src/ros/topics';
 import { ENGINES, NodeProcess, ROBOTS, ROOT, killAll, launchCommand, resolveLaunch } from '../ros/harness';
 
 const SHARE = join(ROOT, 'install/oxygen_vla/share/oxygen_vla');
@@ -30,6 +31,12 @@ const topicsOfRviz = (): string[] => {
   expect(topics).toContain('/markers');
   return topics;
 };
+
+/** Remaps for a bag: what the node publishes is played under other names, so that a bag never commands the robot. */
+const beside = (namespace: string): string[] =>
+  [...Object.values(OUTPUTS), MONITORS.status, MONITORS.diagnostics].map(({ name }) =>
+    name.startsWith('/') ? `${name}:=recorded${name}` : `${namespace}/${name}:=recorded/${name}`,
+  );
 
 test('every argument has a description', () => {
   const { arguments: described } = resolveLaunch({});
@@ -98,7 +105,11 @@ test('all arguments: node, bag and RViz', () => {
     respawnDelay: 2,
   });
   expect(bag).toEqual({
-    argv: ['ros2', 'bag', 'play', '/my bags/one', '--clock', '200', '--loop'],
+    argv: [
+      ...['ros2', 'bag', 'play', '/my bags/one', '--clock', '200'],
+      ...['--remap', '/controller/commands:=recorded/action', ...beside('/arm/left')],
+      '--loop',
+    ],
     respawnDelay: null,
   });
   expect(rviz!.argv.slice(1)).toEqual([
@@ -116,6 +127,14 @@ test.each<[Record<string, string>, [string, string][]]>([
   [{ name: 'vla', mode: 'isolated' }, [['vla:mode', '!!str |-\n  isolated']]],
 ])('%j sets one parameter', (args, wanted) => {
   expect(parametersOf(launchCommand(args))).toEqual(wanted);
+});
+
+test('a bag keeps off the topics of the node', () => {
+  const { argv } = resolveLaunch({ bag: '/b' }).processes[1]!;
+  expect(argv.slice(argv.indexOf('--remap'))).toEqual([
+    ...['--remap', 'action:=recorded/action', ...beside('')],
+    '--disable-keyboard-controls',
+  ]);
 });
 
 test('what is set exists', () => {
