@@ -60,6 +60,7 @@ export const ERROR_CODES = {
   BAG_DAMAGED: 'a part of the bag is damaged or missing and was left out',
   BAG_DISORDER: 'messages of the bag are out of order or far apart in time',
   BAG_EMPTY: 'the bag gives no frame to the model, so there is no result',
+  RESULT_NOT_WRITTEN: 'the result could not be written',
   // verification
   GOLDEN_NOT_FOUND: 'no golden numbers at that path',
   INTERNAL: 'a bug in OxyGen; please report it',

@@ -1,6 +1,7 @@
 import { ros2jazzy } from '@foxglove/rosmsg-msgs-common';
 import { MessageReader } from '@foxglove/rosmsg2-serialization';
 import fc from 'fast-check';
+import { OWN_MESSAGES } from '../../src/ros/own-messages';
 import { publishingBytes, serialiser } from '../../src/ros/serialise';
 
 const reader = (type: string) => {
@@ -69,6 +70,47 @@ test('numbers of all kinds, with the defaults of their type', () => {
       },
     ],
   });
+});
+
+describe('the status, with what no other type has', () => {
+  const status = serialiser('oxygen_vla/msg/Status');
+  type Definition = ConstructorParameters<typeof MessageReader>[0][number];
+  const definition = OWN_MESSAGES['oxygen_vla/Status'] as Definition;
+  const readStatus = (bytes: Uint8Array) => new MessageReader([definition]).readMessage(bytes);
+
+  test('64 bits as bigint or number, lists of them, booleans', () => {
+    const given = { enabled: true, ticks: 2n ** 64n - 1n, frames: 7, drop_counts: [0n, 2n ** 53n + 1n, 3] };
+    expect(readStatus(status(given))).toMatchObject({
+      enabled: true,
+      dry_run: false,
+      ticks: 2n ** 64n - 1n,
+      frames: 7n,
+      chunks: 0n,
+      drop_counts: BigUint64Array.of(0n, 2n ** 53n + 1n, 3n),
+    });
+  });
+
+  test.each([{ ticks: -1n }, { ticks: 2n ** 64n }, { batch: -1 }, { tokens_per_frame: 2 ** 31 }])(
+    'a number that does not fit is an error, not another number: %p',
+    given => expect(() => status(given)).toThrow('out of range'),
+  );
+});
+
+test('a typed array gives the same bytes as a list, wherever it lies in its memory', () => {
+  const multiArray = serialiser('std_msgs/msg/Float64MultiArray');
+  const values = [1 / 3, NaN, -0, 1e300];
+  for (const labels of [[], [{ label: 'a' }], [{ label: 'abcde' }]]) {
+    const message = (data: unknown) => multiArray({ layout: { dim: labels }, data });
+    const expected = message(values);
+    expect(message(Float64Array.from(values))).toEqual(expected);
+    expect(message(Float64Array.from([0, ...values, 0]).subarray(1, 5))).toEqual(expected);
+    expect(message(Float32Array.from([0.5]))).toEqual(message([0.5]));
+    expect(message(new Float64Array(0))).toEqual(message([]));
+  }
+});
+
+test('a type without a definition is a bug', () => {
+  expect(() => serialiser('no_msgs/msg/No')).toThrow('no definition of the message type no_msgs/No');
 });
 
 test('a publisher stays the one that rclnodejs knows, and sends bytes only of these types', () => {

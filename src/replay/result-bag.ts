@@ -1,0 +1,183 @@
+/**
+ * What a replay says, as a recording of rosbag2: MCAP with chunks of zstd, an index and the definitions of all messages.
+ * Equal messages give equal bytes: no time, machine or version gets into the file.
+ */
+import { compress, isLoaded } from '@foxglove/wasm-zstd';
+import { McapWriter } from '@mcap/core';
+import type { McapTypes } from '@mcap/core';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OxygenError } from '../core/errors';
+import { serialiser } from '../ros/serialise';
+import { metadataYaml, offeredQos } from './bag-metadata';
+import type { RecordedTopic } from './bag-metadata';
+import { Draft, notWritten } from './draft';
+import { messageText } from './message-text';
+import { OrderedFile } from './ordered-file';
+
+const STORAGE_FILE = 'result.mcap';
+const METADATA_FILE = 'metadata.yaml';
+
+const CHUNK_BYTES = 1 << 20;
+const ZSTD_LEVEL = 3;
+
+interface Channel extends RecordedTopic {
+  readonly id: number;
+  readonly serialise: (message: object) => Buffer;
+  /** Messages so far. */
+  count: number;
+}
+
+interface Parts {
+  readonly path: string;
+  readonly draft: Draft;
+  readonly file: OrderedFile;
+  readonly writer: McapWriter;
+  /** By topic. */
+  readonly channels: ReadonlyMap<string, Channel>;
+}
+
+export class ResultBag {
+  readonly #parts: Parts;
+  /** Not yet with the writer, which takes the next message when it has done with the last. */
+  #waiting: McapTypes.Message[] = [];
+  #writing: Promise<void> | null = null;
+  /** Why nothing can be written any more. */
+  #end: OxygenError | null = null;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A path that ends in `.mcap` becomes that file, as Foxglove and `ros2 bag play` take it; any other a folder with
+   * metadata.yaml, which some readers demand. Nothing has that name before `close`. The topics come in the given order,
+   * also those that get no message. Throws RESULT_NOT_WRITTEN.
+   */
+  static async open(path: string, topics: readonly RecordedTopic[]): Promise<ResultBag> {
+    const draft = isFile(path) ? await Draft.file(path) : await Draft.folder(path, METADATA_FILE);
+    let file: OrderedFile | null = null;
+    try {
+      await isLoaded;
+      file = await OrderedFile.create(isFile(path) ? draft.path : join(draft.path, STORAGE_FILE));
+      const writer = new McapWriter({
+        writable: file,
+        chunkSize: CHUNK_BYTES,
+        compressChunk: data => ({ compression: 'zstd', compressedData: compress(data, ZSTD_LEVEL) }),
+      });
+      await writer.start({ profile: 'ros2', library: 'oxygen_vla' });
+      return new ResultBag({ path, draft, file, writer, channels: await register(writer, topics) });
+    } catch (cause) {
+      await file?.close();
+      await draft.discard();
+      throw asNotWritten(path, cause);
+    }
+  }
+
+  /**
+   * Takes a message of a topic, with the time at which it was published; serialises at once, so the message may change
+   * afterwards. Throws what kept earlier messages from the file (RESULT_NOT_WRITTEN).
+   */
+  write(topic: string, message: object, timeNs: bigint): void {
+    if (this.#end !== null) throw this.#end;
+    const channel = this.#parts.channels.get(topic);
+    if (channel === undefined)
+      throw new OxygenError('INTERNAL', `${topic} is none of the topics of the result`);
+    this.#waiting.push({
+      channelId: channel.id,
+      sequence: channel.count,
+      logTime: timeNs,
+      publishTime: timeNs,
+      data: channel.serialise(message),
+    });
+    channel.count += 1;
+    this.#writing ??= this.#writeWaiting();
+  }
+
+  /**
+   * Resolves when no message waits for the file. What waits is in memory: whoever writes for long without waiting for
+   * anything else waits for this now and then. Throws RESULT_NOT_WRITTEN.
+   */
+  async flush(): Promise<void> {
+    await this.#writing;
+    if (this.#end !== null) throw this.#end;
+  }
+
+  /** Completes the file, which now gets its name. Throws RESULT_NOT_WRITTEN, and then leaves nothing behind. */
+  async close(): Promise<void> {
+    const { path, draft, file, writer } = this.#parts;
+    try {
+      await this.flush();
+      await writer.end();
+      await file.finish();
+      if (!isFile(path)) await writeFile(join(draft.path, METADATA_FILE), this.#metadata());
+      await draft.keep();
+    } catch (cause) {
+      throw asNotWritten(path, cause);
+    } finally {
+      await this.abort();
+    }
+  }
+
+  /** Leaves nothing behind but what `close` has completed. */
+  async abort(): Promise<void> {
+    const { path, file, draft } = this.#parts;
+    this.#end ??= new OxygenError('INTERNAL', `${path} is closed`);
+    await this.#writing;
+    await file.close();
+    await draft.discard();
+  }
+
+  async #writeWaiting(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        const messages = this.#waiting;
+        this.#waiting = [];
+        for (const message of messages) await this.#parts.writer.addMessage(message);
+      }
+    } catch (cause) {
+      this.#waiting = [];
+      this.#end = asNotWritten(this.#parts.path, cause);
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  #metadata(): string {
+    const { messageStartTime: startNs, messageEndTime: endNs } = this.#parts.writer.statistics!;
+    return metadataYaml({ file: STORAGE_FILE, startNs, endNs, topics: [...this.#parts.channels.values()] });
+  }
+}
+
+const isFile = (path: string): boolean => path.endsWith('.mcap');
+
+const asNotWritten = (path: string, cause: unknown): OxygenError =>
+  cause instanceof OxygenError ? cause : notWritten(path, cause);
+
+async function register(
+  writer: McapWriter,
+  topics: readonly RecordedTopic[],
+): Promise<ReadonlyMap<string, Channel>> {
+  const schemas = new Map<string, number>();
+  const channels = new Map<string, Channel>();
+  for (const topic of topics) {
+    const { name, type, qos } = topic;
+    const serialise = serialiser(type);
+    const schemaId =
+      schemas.get(type) ??
+      (await writer.registerSchema({
+        name: type,
+        encoding: 'ros2msg',
+        data: Buffer.from(messageText(type)),
+      }));
+    schemas.set(type, schemaId);
+    const id = await writer.registerChannel({
+      topic: name,
+      schemaId,
+      messageEncoding: 'cdr',
+      metadata: new Map([['offered_qos_profiles', offeredQos(qos)]]),
+    });
+    channels.set(name, { ...topic, id, serialise, count: 0 });
+  }
+  return channels;
+}
