@@ -12,6 +12,8 @@ export interface BagTopic {
   readonly count: number | null;
   /** ros2msg text with all that it uses (`===`, `MSG: `); empty: the bag does not say. */
   readonly definition: string;
+  /** Only messages in `cdr` are given. */
+  readonly serialization: string;
 }
 
 export interface BagMessage {

@@ -32,6 +32,20 @@ export const OWN_MESSAGES: Readonly<Record<string, MessageFields>> = {
       field('epoch', 'uint32'),
     ],
   },
+  'oxygen_vla/LanguageRequest': {
+    definitions: [
+      field('id', 'string'),
+      field('text', 'string'),
+      field('max_tokens', 'int32'),
+      field('temperature', 'float32'),
+      field('top_k', 'int32'),
+      field('top_p', 'float32'),
+      field('seed', 'uint64'),
+      field('priority', 'int32'),
+      field('deadline', 'duration'),
+      field('keep_on_instruction', 'bool'),
+    ],
+  },
   'oxygen_vla/LanguageToken': {
     definitions: [
       field('stamp', 'time'),

@@ -1,0 +1,54 @@
+/** What is wrong with a bag, each thing once, however often the bag is read. */
+import { OxygenError } from '../core/errors';
+import type { ErrorCode } from '../core/errors';
+
+export class Faults {
+  readonly #byKey = new Map<string, OxygenError>();
+
+  /** `key`: what and where; a later finding under the same key takes the place of the earlier one. */
+  put(key: string, code: ErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}): void {
+    this.#byKey.set(key, new OxygenError(code, message, { details }));
+  }
+
+  get list(): readonly OxygenError[] {
+    return [...this.#byKey.values()];
+  }
+}
+
+/** Damage in one storage file. */
+export class FileFaults {
+  readonly file: string;
+  readonly #all: Faults;
+  #any = false;
+
+  constructor(file: string, all: Faults) {
+    this.file = file;
+    this.#all = all;
+  }
+
+  get any(): boolean {
+    return this.#any;
+  }
+
+  damaged(offset: number, what: string, details: Readonly<Record<string, unknown>> = {}): void {
+    this.#any = true;
+    this.#all.put(`${this.file}:${offset}`, 'BAG_DAMAGED', `${this.file}, byte ${offset}: ${what}`, {
+      file: this.file,
+      offset,
+      ...details,
+    });
+  }
+
+  /** Damage that has no one place, under a key of its own. */
+  general(
+    key: string,
+    what: string,
+    details: Readonly<Record<string, unknown>> = {},
+    code: ErrorCode = 'BAG_DAMAGED',
+  ): void {
+    this.#any = true;
+    this.#all.put(`${this.file}:${key}`, code, `${this.file}: ${what}`, { file: this.file, ...details });
+  }
+}
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

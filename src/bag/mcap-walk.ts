@@ -1,0 +1,138 @@
+/**
+ * The records of an MCAP file one after the other by their 9-byte headers, without its index. Where a length or a kind
+ * cannot be right, the next chunk (or message, in a file without chunks) that fits is searched for, and what lies
+ * between becomes one fault.
+ */
+import { Opcode } from '@mcap/core';
+import type { FileFaults } from './faults';
+import { uint64, viewOf } from './file-window';
+import type { FileWindow } from './file-window';
+import {
+  HEADER_BYTES,
+  MAGIC_BYTES,
+  MESSAGE_PREFIX_BYTES,
+  PROBE_BYTES,
+  chunkHead,
+  flawOf,
+  isLikelyChunk,
+  isPrivate,
+  isReserved,
+  messagePrefix,
+  recordName,
+} from './mcap-records';
+import type { ChunkHead, MessagePrefix } from './mcap-records';
+
+export interface TopRecord {
+  readonly opcode: number;
+  /** Of the record and of its content, in the file. */
+  readonly offset: number;
+  readonly content: number;
+  /** Of the content. */
+  readonly length: number;
+  /** First bytes of the content. */
+  readonly probe: Uint8Array;
+  /** Of a chunk. */
+  readonly head: ChunkHead | null;
+}
+
+const FOLLOWS_A_MESSAGE: readonly number[] = [Opcode.MESSAGE, Opcode.SCHEMA, Opcode.CHANNEL, Opcode.DATA_END];
+
+/** Whether a message that was found by searching for it may be one of this file. */
+export type Familiar = (prefix: MessagePrefix) => boolean;
+
+/** Up to the end of the data section. @throws OxygenError BAG_DAMAGED where the disk cannot be read */
+export async function* topRecords(
+  window: FileWindow,
+  faults: FileFaults,
+  familiar: Familiar,
+): AsyncGenerator<TopRecord> {
+  let at = MAGIC_BYTES;
+  while (at < window.size) {
+    const found = await recordAt(window, at);
+    const flaw = typeof found === 'string' ? found : await strangeness(window, found);
+    if (flaw === null && typeof found !== 'string') {
+      if (isReserved(found.opcode))
+        faults.damaged(at, `a record of the unknown kind ${found.opcode} was left out`);
+      yield found;
+      if (found.opcode === Opcode.DATA_END || found.opcode === Opcode.FOOTER) return;
+      at = found.content + found.length;
+      continue;
+    }
+    const next = await search(window, at + 1, familiar);
+    const lost = (next ?? window.size) - at;
+    faults.damaged(
+      at,
+      next === null
+        ? `${flaw}; the last ${lost} bytes of the file were left out`
+        : `${flaw}; ${lost} bytes up to the next record that is whole were left out`,
+      { bytes: lost },
+    );
+    if (next === null) return;
+    at = next;
+  }
+  faults.damaged(
+    window.size,
+    'the file ends without its closing record, as after a power cut or while it is being recorded',
+  );
+}
+
+/** The record, or why there is none. */
+async function recordAt(window: FileWindow, offset: number): Promise<TopRecord | string> {
+  const rest = window.size - offset;
+  if (rest < HEADER_BYTES) return `the file ends in the middle of a record`;
+  const header = viewOf(await window.at(offset, HEADER_BYTES));
+  const opcode = header.getUint8(0);
+  const length = uint64(header, 1);
+  const content = offset + HEADER_BYTES;
+  if (length > window.size - content)
+    return (
+      `a ${recordName(opcode)} claims ${length === Infinity ? 'more than 2^53' : length} bytes, but the file has only ` +
+      `${window.size - content} more: it is cut, or the length is damaged`
+    );
+  const probe = await window.at(content, Math.min(length, PROBE_BYTES));
+  const flaw = flawOf(opcode, length, probe);
+  if (flaw !== null) return flaw;
+  return {
+    opcode,
+    offset,
+    content,
+    length,
+    probe,
+    head: opcode === Opcode.CHUNK ? chunkHead(length, probe) : null,
+  };
+}
+
+/** A record of an unknown kind is believed if another record follows it. */
+async function strangeness(window: FileWindow, record: TopRecord): Promise<string | null> {
+  const misplaced = record.opcode === Opcode.HEADER && record.offset !== MAGIC_BYTES;
+  if (misplaced) return 'a second header';
+  if (!isReserved(record.opcode) && !isPrivate(record.opcode)) return null;
+  const next = await recordAt(window, record.content + record.length);
+  if (typeof next !== 'string' && next.opcode >= Opcode.MIN && next.opcode <= Opcode.MAX) return null;
+  return `a record of the unknown kind ${record.opcode}`;
+}
+
+/** Of the next chunk or message from `from` on; null: there is none. */
+async function search(window: FileWindow, from: number, familiar: Familiar): Promise<number | null> {
+  const SEARCH_BYTES = 1024 * 1024;
+  for (let at = from; at < window.size; at += SEARCH_BYTES) {
+    const bytes = await window.at(at, Math.min(SEARCH_BYTES, window.size - at));
+    for (let i = 0; i < bytes.byteLength; i++) {
+      const opcode = bytes[i];
+      if (opcode !== Opcode.CHUNK && opcode !== Opcode.MESSAGE) continue;
+      // The upper bytes of a length below 4 GiB; nearly all candidates end here.
+      if (bytes[i + 5] || bytes[i + 6] || bytes[i + 7] || bytes[i + 8]) continue;
+      if (await isRecord(window, at + i, familiar)) return at + i;
+    }
+  }
+  return null;
+}
+
+async function isRecord(window: FileWindow, offset: number, familiar: Familiar): Promise<boolean> {
+  const record = await recordAt(window, offset);
+  if (typeof record === 'string') return false;
+  if (record.opcode === Opcode.CHUNK) return isLikelyChunk(record.head);
+  if (!familiar(messagePrefix(record.probe.subarray(0, MESSAGE_PREFIX_BYTES)))) return false;
+  const next = await recordAt(window, record.content + record.length);
+  return typeof next !== 'string' && FOLLOWS_A_MESSAGE.includes(next.opcode);
+}

@@ -1,0 +1,131 @@
+/** One reading of a bag: all files after each other, in order, decompressed; what is left out is counted. */
+import { isZstd, unpackZstdFrame } from './compression';
+import type { Epoch } from './epoch';
+import { plural } from './faults';
+import type { Faults } from './faults';
+import { inOrder } from './order';
+import type { StorageFile, StorageSelection } from './storage';
+import type { BagMessage, BagSelection, BagTopic } from './types';
+
+export class Reading {
+  readonly #files: readonly StorageFile[];
+  readonly #topics: ReadonlyMap<string, BagTopic>;
+  readonly #epoch: Epoch | null;
+  readonly #faults: Faults;
+  readonly #selection: StorageSelection;
+  #far = 0;
+  #backwards = 0;
+  #firstBackwards = '';
+  #packed = 0;
+  #firstPacked = '';
+
+  constructor(
+    files: readonly StorageFile[],
+    topics: ReadonlyMap<string, BagTopic>,
+    epoch: Epoch | null,
+    faults: Faults,
+    selection: BagSelection,
+  ) {
+    this.#files = files;
+    this.#topics = topics;
+    this.#epoch = epoch;
+    this.#faults = faults;
+    this.#selection = { ...selection, topics: this.#readable(selection.topics) };
+  }
+
+  async *messages(): AsyncGenerator<BagMessage> {
+    const ordered = inOrder(this.#near(), ({ topic }, newestNs) => {
+      if (this.#backwards++ === 0) this.#firstBackwards = `${topic} at ${newestNs} ns`;
+    });
+    try {
+      for await (const batch of ordered) {
+        for (const message of batch) {
+          const data = isZstd(message.data) ? this.#unpacked(message) : message.data;
+          if (data !== null) yield data === message.data ? message : { ...message, data };
+        }
+      }
+    } finally {
+      this.#tell();
+    }
+  }
+
+  /** Without messages far apart in time. */
+  async *#near(): AsyncGenerator<readonly BagMessage[]> {
+    const epoch = this.#epoch;
+    for (const file of this.#files) {
+      for await (const batch of file.batches(this.#selection)) {
+        if (epoch === null || !epoch.cut) {
+          yield batch;
+          continue;
+        }
+        const near = batch.filter(({ logNs }) => logNs >= epoch.fromNs && logNs <= epoch.toNs);
+        this.#far += batch.length - near.length;
+        yield near;
+      }
+    }
+  }
+
+  /** A message that rosbag2 has compressed by itself (compression_mode: MESSAGE): CDR never begins like this. */
+  #unpacked({ topic, data }: BagMessage): Uint8Array | null {
+    try {
+      return unpackZstdFrame(data);
+    } catch (cause) {
+      if (this.#packed++ === 0)
+        this.#firstPacked = `${topic}: ${cause instanceof Error ? cause.message : String(cause)}`;
+      return null;
+    }
+  }
+
+  /** Topics in CDR; others that were asked for by name are told of. */
+  #readable(asked: ReadonlySet<string> | null): ReadonlyMap<string, string> {
+    const types = new Map<string, string>();
+    for (const { name, type, serialization } of this.#topics.values()) {
+      if (asked !== null && !asked.has(name)) continue;
+      if (serialization === 'cdr') types.set(name, type);
+      else if (asked !== null)
+        this.#faults.put(
+          `serialization:${name}`,
+          'BAG_UNSUPPORTED',
+          `${name} (${type}) is serialised as "${serialization}", only cdr is read: record it with ros2 bag record`,
+        );
+    }
+    return types;
+  }
+
+  #tell(): void {
+    const put = (
+      key: string,
+      code: 'BAG_DISORDER' | 'BAG_DAMAGED',
+      message: string,
+      messages: number,
+    ): void => {
+      if (messages > 0) this.#faults.put(key, code, message, { messages });
+    };
+    const { fromNs, toNs } = this.#epoch ?? { fromNs: 0n, toNs: 0n };
+    put(
+      'far',
+      'BAG_DISORDER',
+      `${plural(this.#far, 'message')} left out: their stamps are days apart from the others, ` +
+        `which lie between ${dateOf(fromNs)} and ${dateOf(toNs)}`,
+      this.#far,
+    );
+    put(
+      'backwards',
+      'BAG_DISORDER',
+      `${plural(this.#backwards, 'message')} with times that run backwards by more than a second, given in the order ` +
+        `of the file; the first after ${this.#firstBackwards}`,
+      this.#backwards,
+    );
+    put(
+      'packed',
+      'BAG_DAMAGED',
+      `${plural(this.#packed, 'message')} cannot be decompressed and left out, the first of ${this.#firstPacked}`,
+      this.#packed,
+    );
+  }
+}
+
+const dateOf = (ns: bigint): string => {
+  const date = new Date(Number(ns / 1_000_000n));
+  return Number.isNaN(date.getTime()) ? `${ns} ns` : date.toISOString();
+};

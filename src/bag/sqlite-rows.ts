@@ -1,0 +1,204 @@
+/**
+ * The rows of a .db3 file in order of their time: a page of keys at a time from the index, then row by row, so that a
+ * row on a damaged page costs that row only.
+ */
+import type { Database, QueryResult, Statement } from 'node-sqlite3-wasm';
+import { plural } from './faults';
+import type { FileFaults } from './faults';
+import { MAX_PIECE_BYTES, mib } from './limits';
+import type { StorageSelection } from './storage';
+import type { BagMessage, BagTopic } from './types';
+
+const PAGE_ROWS = 512;
+const BATCH_BYTES = 1024 * 1024;
+const LEAST = -(2n ** 63n);
+const MOST = 2n ** 63n - 1n;
+
+interface Key {
+  readonly id: bigint;
+  readonly ns: bigint;
+}
+
+const KEYS = 'SELECT id, timestamp AS ns FROM messages';
+/** Every bag of rosbag2 has an index over the timestamps. */
+const BY_TIME = `${KEYS} WHERE (timestamp, id) > (?1, ?2) AND timestamp < ?3 ORDER BY timestamp, id LIMIT ${PAGE_ROWS}`;
+/** Without it, or where it is damaged: in the order of writing, which is nearly the same. */
+const BY_ID =
+  `${KEYS} NOT INDEXED WHERE (timestamp, id) > (?1, ?2) AND timestamp < ?3 AND id > ?4 ` +
+  `ORDER BY id LIMIT ${PAGE_ROWS}`;
+
+/** `topics`: by their id in the file. */
+export async function* readRows(
+  db: Database,
+  topics: ReadonlyMap<number, BagTopic>,
+  selection: StorageSelection,
+  faults: FileFaults,
+): AsyncGenerator<readonly BagMessage[]> {
+  const losses = new Losses(faults);
+  const rows = new Rows(db, topics, selection.topics, losses);
+  try {
+    for (const page of keys(db, selection, losses)) {
+      let batch: BagMessage[] = [];
+      let bytes = 0;
+      for (const key of page) {
+        const message = rows.at(key);
+        if (message === null) continue;
+        batch.push(message);
+        bytes += message.data.byteLength;
+        if (bytes < BATCH_BYTES) continue;
+        yield batch;
+        batch = [];
+        bytes = 0;
+      }
+      if (batch.length > 0) yield batch;
+    }
+  } finally {
+    rows.close();
+    losses.tell();
+  }
+}
+
+function* keys(db: Database, { fromNs, toNs }: StorageSelection, losses: Losses): Generator<readonly Key[]> {
+  const stop = toNs === null || toNs > MOST ? MOST : toNs;
+  let last: Key = { ns: fromNs ?? LEAST, id: LEAST };
+  if (hasTimeIndex(db)) {
+    const page = (): readonly Key[] => pageOf(db, BY_TIME, [last.ns, last.id, stop]);
+    for (;;) {
+      const next = attempt(page);
+      if ('reason' in next) {
+        losses.index = next.reason;
+        break;
+      }
+      const end = next.page.at(-1);
+      if (end === undefined) return;
+      last = end;
+      yield next.page;
+    }
+  }
+  let id = LEAST;
+  for (;;) {
+    const next = attempt(() => pageOf(db, BY_ID, [last.ns, last.id, stop, id]));
+    if ('reason' in next) losses.end = next.reason;
+    const end = 'page' in next ? next.page.at(-1) : undefined;
+    if (end === undefined || !('page' in next)) return;
+    id = end.id;
+    yield next.page;
+  }
+}
+
+function attempt(
+  page: () => readonly Key[],
+): { readonly page: readonly Key[] } | { readonly reason: string } {
+  try {
+    return { page: page() };
+  } catch (cause) {
+    return { reason: reasonOf(cause) };
+  }
+}
+
+const pageOf = (db: Database, sql: string, values: bigint[]): readonly Key[] =>
+  db
+    .all(sql, values)
+    .flatMap(({ id, ns }) => (isInteger(id) && isInteger(ns) ? [{ id: BigInt(id), ns: BigInt(ns) }] : []));
+
+const hasTimeIndex = (db: Database): boolean =>
+  db
+    .all("SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'messages'")
+    .some(({ sql }) => typeof sql === 'string' && /\(\s*["[`]?timestamp/i.test(sql));
+
+class Rows {
+  readonly #db: Database;
+  readonly #topics: ReadonlyMap<number, BagTopic>;
+  readonly #sql: string;
+  readonly #losses: Losses;
+  #statement: Statement;
+
+  constructor(
+    db: Database,
+    topics: ReadonlyMap<number, BagTopic>,
+    selected: ReadonlyMap<string, string>,
+    losses: Losses,
+  ) {
+    this.#db = db;
+    this.#topics = topics;
+    this.#losses = losses;
+    const wanted = [...topics].filter(([, { name, type }]) => selected.get(name) === type).map(([id]) => id);
+    // What is not wanted stays on the disk.
+    this.#sql =
+      `SELECT topic_id AS topic, timestamp AS ns, length(data) AS bytes, topic_id IN (${wanted.join()}) AS wanted, ` +
+      `CASE WHEN topic_id IN (${wanted.join()}) AND length(data) <= ${MAX_PIECE_BYTES} THEN data END AS data ` +
+      'FROM messages WHERE id = ?';
+    this.#statement = db.prepare(this.#sql);
+  }
+
+  /** Null: not wanted, or damaged and counted. */
+  at(key: Key): BagMessage | null {
+    let row: QueryResult | null;
+    try {
+      row = this.#statement.get(key.id);
+    } catch (cause) {
+      // A statement that has failed once fails again.
+      this.close();
+      this.#statement = this.#db.prepare(this.#sql);
+      this.#losses.row(reasonOf(cause));
+      return null;
+    }
+    const { topic, ns, bytes, wanted, data } = row ?? {};
+    const name = this.#topics.get(Number(topic))?.name;
+    if (!isInteger(ns) || BigInt(ns) !== key.ns)
+      this.#losses.row('the index and the table contradict each other');
+    else if (name === undefined) this.#losses.row(`there is no topic ${String(topic)}`);
+    else if (wanted !== 1) return null;
+    else if (data instanceof Uint8Array) return { topic: name, logNs: key.ns, data };
+    else if (typeof bytes === 'number' && bytes > MAX_PIECE_BYTES)
+      this.#losses.row(`it has ${bytes} bytes, at most ${mib(MAX_PIECE_BYTES)} are read`);
+    else this.#losses.row('it holds no bytes');
+    return null;
+  }
+
+  close(): void {
+    try {
+      this.#statement.finalize();
+    } catch {
+      // It tells the error of its last step a second time.
+    }
+  }
+}
+
+/** What one reading has left out, told at its end. */
+class Losses {
+  /** Why the index, and then the table, could not be read any further. */
+  index: string | null = null;
+  end: string | null = null;
+  #rows = 0;
+  #first = '';
+  readonly #faults: FileFaults;
+
+  constructor(faults: FileFaults) {
+    this.#faults = faults;
+  }
+
+  row(why: string): void {
+    if (this.#rows++ === 0) this.#first = why;
+  }
+
+  tell(): void {
+    if (this.index !== null)
+      this.#faults.general('index', `its index of times is damaged (${this.index}) and was not used`);
+    if (this.#rows > 0)
+      this.#faults.general(
+        'rows',
+        `${plural(this.#rows, 'message')} left out, the first because ${this.#first}`,
+        {
+          messages: this.#rows,
+        },
+      );
+    if (this.end !== null)
+      this.#faults.general('end', `the messages behind a damaged part (${this.end}) were left out`);
+  }
+}
+
+const isInteger = (value: unknown): value is number | bigint =>
+  typeof value === 'bigint' || Number.isSafeInteger(value);
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
