@@ -48,8 +48,9 @@ export class LatencySketch {
     const bins = Math.min(MAX_BINS, Math.floor(this.#max / bin) - from + 1);
     const counts = new Array<number>(bins).fill(0);
     this.#counts.forEach((count, counter) => {
+      if (count === 0) return;
       const at = Math.floor(this.#value(counter) / bin) - from;
-      if (count > 0) counts[Math.min(Math.max(0, at), bins - 1)]! += count;
+      counts[Math.min(Math.max(0, at), bins - 1)]! += count;
     });
     return { from_ms: exact(from * bin), bin_ms: bin, counts };
   }
