@@ -5,7 +5,8 @@ import type { Thumbnail } from './result';
 
 /** Pictures, all cameras together: what a page shows at a glance. */
 const BUDGET = 16;
-const WIDTH = 192;
+/** What most models see. */
+const WIDTH = 224;
 const QUALITY = 74;
 const S = 1e9;
 

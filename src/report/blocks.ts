@@ -22,7 +22,7 @@ export const key = (entries: readonly (readonly [name: string, label: string])[]
 export const mono = (words: string): Markup => h('code', {}, words);
 
 /** First column: names of the rows; the others are figures. */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[], about: string): Markup {
+export function table(heads: readonly string[], rows: readonly (readonly Child[])[], about: string): Markup {
   return h(
     'div',
     { class: 'scroll', role: 'region', 'aria-label': about, tabindex: 0 },

@@ -46,7 +46,10 @@ export function between(low: number, high: number, start: number, end: number, w
 /** As many decimals as the step has. */
 function tickText(value: number, step: number): string {
   if (value === 0) return '0';
-  if (step >= 1e6 || step < 1e-4) return value.toExponential(0);
+  if (step >= 1e6 || step < 1e-4) {
+    const places = Math.floor(Math.log10(Math.abs(value)) + 1e-9) - Math.floor(Math.log10(step) + 1e-9);
+    return value.toExponential(Math.min(10, Math.max(0, places)));
+  }
   return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }
 

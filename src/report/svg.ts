@@ -28,8 +28,8 @@ export const polyline = (points: readonly (readonly [number, number])[], name: s
 export const MARKERS = ['circle', 'square', 'diamond', 'triangle', 'down', 'cross', 'plus', 'post'] as const;
 export type Marker = (typeof MARKERS)[number];
 
-/** A mark of the same weight in every shape. `title` is shown by a resting pointer. */
-export function marker(shape: Marker, x: number, y: number, title: string): Markup {
+/** A mark of the same weight in every shape. `title` is shown by a resting pointer; null: that of what is around it. */
+export function marker(shape: Marker, x: number, y: number, title: string | null): Markup {
   const at = (points: readonly (readonly [number, number])[]) =>
     points
       .map(([dx, dy], i) => `${i === 0 ? 'M' : 'L'}${(x + dx).toFixed(1)} ${(y + dy).toFixed(1)}`)
@@ -47,5 +47,5 @@ export function marker(shape: Marker, x: number, y: number, title: string): Mark
     shape === 'circle'
       ? h('circle', { cx: x, cy: y, r: 3.8, class: 'mark' })
       : h('path', { d: outlines[shape], class: 'mark' });
-  return group({}, h('title', {}, title), shown);
+  return group({}, title === null ? null : h('title', {}, title), shown);
 }

@@ -106,6 +106,6 @@ test('large pictures become small ones of the same shape, with the same bytes ev
     return pictures.done();
   };
   const [first, second] = [await shown(), await shown()];
-  expect(first[0]).toMatchObject({ width: 192, height: 144 });
+  expect(first[0]).toMatchObject({ width: 224, height: 168 });
   expect(first).toEqual(second);
 });

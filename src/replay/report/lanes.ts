@@ -1,0 +1,50 @@
+/** Where texts lie in the timeline: one group per standing request, the others together; no two bars on each other. */
+import type { TextEvent } from '../result';
+
+export interface Bar {
+  readonly event: TextEvent;
+  readonly x: number;
+  readonly width: number;
+  /** Where the lane is free again. */
+  readonly end: number;
+}
+
+export interface Group {
+  /** Name of the standing request; null: requests from outside. */
+  readonly name: string | null;
+  readonly lanes: readonly (readonly Bar[])[];
+}
+
+/** Ids of standing requests: `name/0`, `name/1`, … */
+const STANDING = /^(.+)\/\d+$/su;
+
+/** `place` gives a bar's place in its lane. Groups come in the order of their first text, requests from outside last. */
+export function lanes(texts: readonly TextEvent[], place: (event: TextEvent) => Omit<Bar, 'event'>): Group[] {
+  const groups = new Map<string | null, TextEvent[]>();
+  const ordered = [...texts].sort((a, b) => a.from_s - b.from_s);
+  for (const event of ordered) {
+    const name = STANDING.exec(event.id)?.[1] ?? null;
+    const own = groups.get(name);
+    if (own) own.push(event);
+    else groups.set(name, [event]);
+  }
+  const outside = groups.get(null);
+  groups.delete(null);
+  if (outside) groups.set(null, outside);
+  return [...groups].map(([name, events]) => ({
+    name,
+    lanes: packed(events.map(event => ({ event, ...place(event) }))),
+  }));
+}
+
+/** Each bar in the first lane that is free. */
+function packed(bars: readonly Bar[]): Bar[][] {
+  const found: { end: number; readonly bars: Bar[] }[] = [];
+  for (const bar of bars) {
+    let lane = found.find(l => l.end <= bar.x);
+    if (!lane) found.push((lane = { end: 0, bars: [] }));
+    lane.bars.push(bar);
+    lane.end = bar.end;
+  }
+  return found.map(l => l.bars);
+}

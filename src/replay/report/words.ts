@@ -1,0 +1,56 @@
+/** Words and figures that several sections use. */
+import { count, NONE, unit } from '../../report/numbers';
+import type { ReplayResult } from '../result';
+
+/** `1 text`, `12 texts`. */
+export const counted = (n: number, one: string, many = `${one}s`): string =>
+  `${count(n)} ${n === 1 ? one : many}`;
+
+/** A time of the bag: `12.3 s`. */
+export const clock = (seconds: number): string => `${seconds.toFixed(1)}\u00a0s`;
+
+export const ms = (value: number | null): string => unit(value, 'ms');
+
+/** Of any size, in robot units: three digits, all of them shown, so that columns can be compared. */
+export function amount(value: number | null): string {
+  if (value === null) return NONE;
+  const size = Math.abs(value);
+  const text = size === 0 ? '0' : size < 1e-4 || size >= 1e6 ? value.toExponential(2) : value.toPrecision(3);
+  return minus(size >= 1000 && size < 1e6 ? String(Math.round(value)) : text);
+}
+
+/** A value that somebody chose, such as a limit: as it was written. */
+export const plain = (value: number): string => minus(String(Number(value.toPrecision(6))));
+
+const minus = (text: string): string => text.replace(/^-/, '−');
+
+/** More words than this make no sentence. */
+const MOST = 9;
+
+/** `a, b and c` */
+export function listed(words: readonly string[]): string {
+  if (words.length > MOST)
+    return listed([...words.slice(0, MOST - 1), `${count(words.length - MOST + 1)} more`]);
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`;
+}
+
+export interface Judged {
+  /** Of the action. */
+  readonly index: number;
+  readonly name: string;
+  readonly mae: number;
+  /** Of the range that the robot file allows: joints of any unit can be set side by side. */
+  readonly share: number;
+}
+
+/** Joints that had recorded commands beside theirs, in the order of the robot file. */
+export function judged({ summary, series }: ReplayResult): Judged[] {
+  return (summary.comparison?.joints ?? []).flatMap(({ name, mae }, i) => {
+    const limits = series.actions[i];
+    const range = limits ? limits.max - limits.min : 0;
+    return mae !== null && range > 0 ? [{ index: i, name, mae, share: mae / range }] : [];
+  });
+}
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, v) => sum + v, 0) / Math.max(1, values.length);
