@@ -7,7 +7,7 @@ import { McapWriter } from '@mcap/core';
 import type { McapTypes } from '@mcap/core';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OxygenError } from '../core/errors';
+import { OxygenError, toOxygenError } from '../core/errors';
 import { serialiser } from '../ros/serialise';
 import { metadataYaml, offeredQos } from './bag-metadata';
 import type { RecordedTopic } from './bag-metadata';
@@ -42,8 +42,8 @@ export class ResultBag {
   /** Not yet with the writer, which takes the next message when it has done with the last. */
   #waiting: McapTypes.Message[] = [];
   #writing: Promise<void> | null = null;
-  /** Why nothing can be written any more. */
-  #end: OxygenError | null = null;
+  #failure: OxygenError | null = null;
+  #closed = false;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,10 +79,11 @@ export class ResultBag {
    * afterwards. Throws what kept earlier messages from the file (RESULT_NOT_WRITTEN).
    */
   write(topic: string, message: object, timeNs: bigint): void {
-    if (this.#end !== null) throw this.#end;
-    const channel = this.#parts.channels.get(topic);
-    if (channel === undefined)
-      throw new OxygenError('INTERNAL', `${topic} is none of the topics of the result`);
+    if (this.#failure !== null) throw this.#failure;
+    const { path, channels } = this.#parts;
+    if (this.#closed) throw new OxygenError('INTERNAL', `${path} is closed`);
+    const channel = channels.get(topic);
+    if (channel === undefined) throw new OxygenError('INTERNAL', `${topic} is no topic of ${path}`);
     this.#waiting.push({
       channelId: channel.id,
       sequence: channel.count,
@@ -100,12 +101,13 @@ export class ResultBag {
    */
   async flush(): Promise<void> {
     await this.#writing;
-    if (this.#end !== null) throw this.#end;
+    if (this.#failure !== null) throw this.#failure;
   }
 
   /** Completes the file, which now gets its name. Throws RESULT_NOT_WRITTEN, and then leaves nothing behind. */
   async close(): Promise<void> {
     const { path, draft, file, writer } = this.#parts;
+    this.#closed = true;
     try {
       await this.flush();
       await writer.end();
@@ -121,11 +123,10 @@ export class ResultBag {
 
   /** Leaves nothing behind but what `close` has completed. */
   async abort(): Promise<void> {
-    const { path, file, draft } = this.#parts;
-    this.#end ??= new OxygenError('INTERNAL', `${path} is closed`);
+    this.#closed = true;
     await this.#writing;
-    await file.close();
-    await draft.discard();
+    await this.#parts.file.close();
+    await this.#parts.draft.discard();
   }
 
   async #writeWaiting(): Promise<void> {
@@ -137,7 +138,7 @@ export class ResultBag {
       }
     } catch (cause) {
       this.#waiting = [];
-      this.#end = asNotWritten(this.#parts.path, cause);
+      this.#failure = asNotWritten(this.#parts.path, cause);
     } finally {
       this.#writing = null;
     }
@@ -151,8 +152,11 @@ export class ResultBag {
 
 const isFile = (path: string): boolean => path.endsWith('.mcap');
 
+/** What the system refuses has its reason there; all else is what it is. */
 const asNotWritten = (path: string, cause: unknown): OxygenError =>
-  cause instanceof OxygenError ? cause : notWritten(path, cause);
+  typeof (cause as NodeJS.ErrnoException).syscall === 'string'
+    ? notWritten(path, cause)
+    : toOxygenError(cause);
 
 async function register(
   writer: McapWriter,

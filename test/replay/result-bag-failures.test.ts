@@ -164,9 +164,17 @@ test('messages that come faster than the disk keep their order', async () => {
 
 test('a topic that was not announced is a bug, and the rest is written nevertheless', async () => {
   const bag = await ResultBag.open(at('a.mcap'), topics);
-  expect(() => bag.write('/other', noise(8), 1n)).toThrow('/other is none of the topics of the result');
+  expect(() => bag.write('/other', noise(8), 1n)).toThrow(`/other is no topic of ${at('a.mcap')}`);
   bag.write('/action', noise(8), 2n);
   await bag.close();
   expect(await timesIn(at('a.mcap'))).toEqual([2n]);
-  expect(() => bag.write('/action', noise(8), 3n)).toThrow('is closed');
+});
+
+test('what comes while the file is being closed is refused, not mixed with its end', async () => {
+  const bag = await ResultBag.open(at('a.mcap'), topics);
+  bag.write('/action', noise(8), 1n);
+  const closed = bag.close();
+  expect(() => bag.write('/action', noise(8), 2n)).toThrow(`${at('a.mcap')} is closed`);
+  await closed;
+  expect(await timesIn(at('a.mcap'))).toEqual([1n]);
 });
