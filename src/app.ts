@@ -14,14 +14,13 @@ import { LoopWatch } from './ros/loop-delay';
 import { ManagedNode } from './ros/managed-node';
 import { OxygenNode } from './ros/node';
 import { NodeParameters } from './ros/node-parameters';
+import { NODE_NAME } from './ros/params';
 import { comeFirst } from './ros/priority';
 import { loadRcl } from './ros/rcl';
 import type { Rcl, RclNode } from './ros/rcl';
 import { StatusBoard } from './ros/status';
 import type { Surroundings } from './ros/surroundings';
 import { Ticker } from './ros/ticker';
-
-const NODE_NAME = 'oxygen';
 
 const nowMs = (): number => performance.now();
 

@@ -21,6 +21,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'measure frame time and language rate',
     run: async args => (await import('./cli/bench.js')).runBench(args),
   },
+  replay: {
+    summary: 'play a bag through the node, in virtual or real time, and compare',
+    run: async args => (await import('./cli/replay.js')).runReplay(args),
+  },
   doctor: {
     summary: 'say what is missing or wrong, with the cure',
     run: async args => (await import('./cli/doctor.js')).runDoctor(args),

@@ -1,16 +1,25 @@
 /** Command-line options declared as data, on node:util's parser, with our error code and a help text. */
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { OxygenError } from '../core/errors';
+import type { TokensPerFrame } from '../core/types';
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean';
   /** Shown in the help, e.g. `DIR`; leave out for booleans. */
   readonly value?: string;
+  /** May be given again and again. */
+  readonly multiple?: true;
   readonly help: string;
 }
 
 export type Options<S extends Record<string, OptionSpec>> = {
-  readonly [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string;
+  readonly [K in keyof S]?: S[K]['type'] extends 'boolean'
+    ? boolean
+    : S[K]['multiple'] extends true
+      ? readonly string[]
+      : string;
 };
 
 /** Parses `args`; with --help prints the help and returns null. Throws USAGE. */
@@ -30,7 +39,9 @@ export function parseOperands<S extends Record<string, OptionSpec>>(
   names: readonly string[],
 ): { readonly options: Options<S>; readonly operands: readonly string[] } | null {
   const wrong = (why: string) => new OxygenError('USAGE', `oxygen ${command}: ${why}`);
-  const options = Object.fromEntries(Object.entries(spec).map(([name, { type }]) => [name, { type }]));
+  const options = Object.fromEntries(
+    Object.entries(spec).map(([name, { type, multiple }]) => [name, { type, multiple: multiple === true }]),
+  );
   const all = { ...options, help: { type: 'boolean' } } as const;
   let parsed;
   try {
@@ -72,6 +83,32 @@ export function integer(
     'USAGE',
     `--${name} must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}`,
   );
+}
+
+/** A number of at least 0, or null when absent. */
+export function seconds(name: string, value: string | undefined): number | null {
+  if (value === undefined) return null;
+  const n = Number(value);
+  if (Number.isFinite(n) && n >= 0 && value.trim() !== '') return n;
+  throw new OxygenError('USAGE', `--${name} must be seconds from 0 on, got ${JSON.stringify(value)}`);
+}
+
+/** k: decode steps per frame. */
+export function tokensPerFrame(value: string | undefined, fallback: number): TokensPerFrame {
+  if (value === 'auto') return { kind: 'auto', minSteps: 1 };
+  if (value !== undefined && !/^\d+$/.test(value)) {
+    throw new OxygenError(
+      'USAGE',
+      `--tokens-per-frame must be a whole number from 1 to 1000 or auto, got ${JSON.stringify(value)}`,
+    );
+  }
+  return { kind: 'fixed', steps: integer('tokens-per-frame', value, fallback, 1, 1000) };
+}
+
+/** A long run: what it cannot write in the end is said before it begins. */
+export function checkFolder(name: string, file: string | undefined): void {
+  if (file === undefined || existsSync(dirname(resolve(file)))) return;
+  throw new OxygenError('USAGE', `--${name} ${file}: there is no such folder; make it first`);
 }
 
 export function choice<T extends string>(

@@ -1,7 +1,6 @@
 /** `oxygen bench`: the paper's workloads in all modes, as a table, as JSON and as a report. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, resolve } from 'node:path';
 import { longest, parseArrivals } from '../bench/arrivals';
 import { realFolder } from '../bench/memory';
 import { renderReport } from '../bench/report';
@@ -11,10 +10,9 @@ import { runBench as run } from '../bench/run';
 import { SWEEPS } from '../bench/sweep';
 import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
-import type { TokensPerFrame } from '../core/types';
 import { longestPrefix } from '../model/config';
 import { readManifest } from '../model/manifest';
-import { choice, integer, parseOptions, required, type Options } from './args';
+import { checkFolder, choice, integer, parseOptions, required, tokensPerFrame, type Options } from './args';
 import { Progress } from './progress';
 
 const OPTIONS = {
@@ -85,7 +83,7 @@ export function benchSettings(o: BenchOptions): BenchSettings {
   const wanted = {
     modes: mode === 'all' ? BENCH_MODES : [mode satisfies BenchMode],
     tokens,
-    tokensPerFrame: tokensPerFrame(o['tokens-per-frame']),
+    tokensPerFrame: tokensPerFrame(o['tokens-per-frame'], 5),
     frames: integer('frames', o.frames, 20, 1, 100_000),
     repeats: integer('repeats', o.repeats, 3, 1, 1000),
     threads: integer('threads', o.threads, availableParallelism(), 1, MAX_THREADS),
@@ -118,23 +116,6 @@ export function benchSettings(o: BenchOptions): BenchSettings {
       60_000,
     ),
   };
-}
-
-/** A bench takes minutes: what it cannot write in the end is said now. */
-function checkFolder(name: string, file: string | undefined): void {
-  if (file === undefined || existsSync(dirname(resolve(file)))) return;
-  throw new OxygenError('USAGE', `--${name} ${file}: there is no such folder; make it first`);
-}
-
-function tokensPerFrame(value: string | undefined): TokensPerFrame {
-  if (value === 'auto') return { kind: 'auto', minSteps: 1 };
-  if (value !== undefined && !/^\d+$/.test(value)) {
-    throw new OxygenError(
-      'USAGE',
-      `--tokens-per-frame must be a whole number from 1 to 1000 or auto, got ${JSON.stringify(value)}`,
-    );
-  }
-  return { kind: 'fixed', steps: integer('tokens-per-frame', value, 5, 1, 1000) };
 }
 
 /** With one thread the promise is exact: a text or a chunk that parts is a fault. */

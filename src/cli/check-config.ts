@@ -2,9 +2,9 @@
 import { describeError } from '../core/errors';
 import { fault, runChecks, type Check } from '../doctor/check';
 import { configCheck } from '../doctor/config-file';
-import { NODE_NAME } from '../doctor/parameters';
 import { printFindings } from '../doctor/print';
 import { readManifest, type Manifest } from '../model/manifest';
+import { NODE_NAME } from '../ros/params';
 import { parseOperands } from './args';
 
 const OPTIONS = {

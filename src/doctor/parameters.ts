@@ -2,15 +2,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fault, ok, warning, type Check, type Outcome } from './check';
 import { robotCheck } from './files';
-import { parseParameterFile, type GivenParameter, type ParameterSection } from '../ros/parameter-file';
+import {
+  parseParameterFile,
+  reaches,
+  type GivenParameter,
+  type ParameterSection,
+} from '../ros/parameter-file';
 import { checkParameter, type ParameterSpec, type ParameterValues } from '../ros/parameter-spec';
 import { parameterSpecs, unknownParameters } from '../ros/params';
 import { standingFaults } from '../ros/standing';
 
 const CURE = 'see Parameters in the README';
-/** Name of the node unless launch or `-r __node:=` gives another. */
-export const NODE_NAME = 'oxygen';
-
 /** `node`: name without namespace; sections of other nodes are not judged. */
 export const parametersCheck = (path: string, node: string): Check => ({
   name: 'parameters',
@@ -49,9 +51,6 @@ function valuesOf(given: readonly GivenParameter[], specs: readonly ParameterSpe
     ]),
   );
 }
-
-const reaches = (section: ParameterSection, node: string): boolean =>
-  [node, '*', '**'].includes(section.node.split('/').at(-1) ?? '');
 
 const foreign = (section: ParameterSection, node: string): Outcome =>
   warning(

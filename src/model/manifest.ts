@@ -65,7 +65,8 @@ const model = z.object({
   discreteState: z.boolean(),
   cameraSlots: z.array(z.string()).min(1),
 });
-const costs = z.object({
+/** engine.json's `costs`. */
+export const stageCosts = z.object({
   /** Median ms, all cameras, the longest prompt. */
   vision: z.number(),
   prefill: z.number(),
@@ -108,11 +109,11 @@ const manifestSchema = z.object({
     bareName,
     z.object({ bytes: z.number().int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
   ),
-  costs: costs.nullable(),
+  costs: stageCosts.nullable(),
 });
 
 export type Manifest = z.infer<typeof manifestSchema>;
-export type StageCosts = z.infer<typeof costs>;
+export type StageCosts = z.infer<typeof stageCosts>;
 
 /** Real ones have some kilobytes. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;

@@ -3,6 +3,8 @@ import { ros2jazzy } from '@foxglove/rosmsg-msgs-common';
 import { MessageReader } from '@foxglove/rosmsg2-serialization';
 import { OxygenError } from '../core/errors';
 import type { ErrorCode } from '../core/errors';
+import type { ImageTransport } from '../core/robot';
+import type { CameraMessage } from './ingest';
 import type { CompressedImageMessage, ImageMessage, JointStateMessage } from './messages';
 
 type SensorType = 'sensor_msgs/Image' | 'sensor_msgs/CompressedImage' | 'sensor_msgs/JointState';
@@ -25,6 +27,12 @@ export const readImage = (bytes: Uint8Array): ImageMessage =>
 /** The picture bytes of the result are a view of `bytes`. @throws OxygenError IMAGE_CORRUPT */
 export const readCompressedImage = (bytes: Uint8Array): CompressedImageMessage =>
   withPicture(bytes, read<CompressedImageMessage>(compressed, bytes, 'IMAGE_CORRUPT'));
+
+/** A picture of a camera, as it travels. @throws OxygenError IMAGE_CORRUPT */
+export const readCamera = (transport: ImageTransport, bytes: Uint8Array): CameraMessage =>
+  transport === 'raw'
+    ? { kind: 'raw', message: readImage(bytes) }
+    : { kind: 'compressed', message: readCompressedImage(bytes) };
 
 /** @throws OxygenError STATE_INVALID */
 export const readJointState = (bytes: Uint8Array): JointStateMessage =>

@@ -1,6 +1,6 @@
 /** Opens what the table of topics says, with the QoS overrides of the parameters, and closes it again. */
 import type { Robot } from '../core/robot';
-import { readCompressedImage, readImage, readJointState } from './cdr';
+import { readCamera, readJointState } from './cdr';
 import type { CameraMessage } from './ingest';
 import type { MessageOrigin } from './instruction';
 import type { JointStateMessage, LanguageRequestMessage, StringMessage } from './messages';
@@ -82,12 +82,8 @@ export class Entities implements OpenTopics {
     const raw = { isRaw: true };
     for (const camera of robot.cameras) {
       const { slot, topic, transport } = camera;
-      const read = (bytes: Uint8Array): CameraMessage =>
-        transport === 'raw'
-          ? { kind: 'raw', message: readImage(bytes) }
-          : { kind: 'compressed', message: readCompressedImage(bytes) };
       subscribe(cameraTopic(camera), raw, (bytes: Uint8Array) =>
-        handlers.camera(slot, topic, () => read(bytes)),
+        handlers.camera(slot, topic, () => readCamera(transport, bytes)),
       );
     }
     subscribe(stateTopic(robot), raw, (bytes: Uint8Array) =>

@@ -1,6 +1,6 @@
 /** Our results as ROS messages (plain data). All numbers that leave in float64[] fields pass `toFloat64`. */
 import type { Robot } from '../core/robot';
-import type { ActionChunk } from '../core/types';
+import type { ActionChunk, ActionKind } from '../core/types';
 import type { FromEngine } from '../engine/protocol';
 import { fromNs } from './messages';
 import type { TimeMessage } from './messages';
@@ -24,13 +24,28 @@ export const multiArrayMessage = (values: ArrayLike<number>): object => ({
   data: toFloat64(values),
 });
 
-/** oxygen_vla/msg/ActionChunk. Step k plays at `startNs` + k · `stepSeconds` of ROS time. */
+/** oxygen_vla/msg/ActionChunk. */
+export interface ActionChunkMessage {
+  /** When step 0 plays. */
+  readonly stamp: TimeMessage;
+  readonly observation_stamp: TimeMessage;
+  /** Seconds. */
+  readonly dt: number;
+  readonly names: readonly string[];
+  readonly kinds: readonly ActionKind[];
+  readonly horizon: number;
+  /** [horizon · names] */
+  readonly values: Float64Array;
+  readonly epoch: number;
+}
+
+/** Step k plays at `startNs` + k · `stepSeconds` of ROS time. */
 export const actionChunkMessage = (
   chunk: ActionChunk,
   startNs: bigint,
   stepSeconds: number,
   robot: Robot,
-): object => ({
+): ActionChunkMessage => ({
   stamp: fromNs(startNs),
   observation_stamp: fromNs(chunk.observationStampNs),
   dt: stepSeconds,

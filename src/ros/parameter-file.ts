@@ -35,6 +35,10 @@ export interface ParameterFile {
   readonly faults: readonly string[];
 }
 
+/** Whether a section is for a node of that name, in whatever namespace. */
+export const reaches = (section: ParameterSection, node: string): boolean =>
+  [node, '*', '**'].includes(section.node.split('/').at(-1) ?? '');
+
 const PARAMETERS_KEY = 'ros__parameters';
 const NAME_PART = /^(?:[A-Za-z_]\w*|\*{1,2})$/;
 

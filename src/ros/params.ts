@@ -13,6 +13,9 @@ import { PARAMETERS } from './parameter-table';
 import { trajectoryRefusal } from './trajectory-messages';
 import { standingFaults, standingInputs, standingNames, standingParameters } from './standing';
 
+/** Name of the node unless launch or `-r __node:=` gives another. */
+export const NODE_NAME = 'oxygen';
+
 /** The table, and what the standing requests named in `given` have. */
 export const parameterSpecs = (given: ReadonlyMap<string, unknown>): readonly ParameterSpec[] => [
   ...PARAMETERS,

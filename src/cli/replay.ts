@@ -1,0 +1,238 @@
+/** `oxygen replay`: what a checkpoint, a mode or a k would have done on a recording. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, resolve } from 'node:path';
+import { openBag } from '../bag/open';
+import type { Bag } from '../bag/types';
+import { OxygenError } from '../core/errors';
+import { MODES } from '../core/types';
+import { prepare } from '../prepare';
+import type { Prepared } from '../prepare';
+import { engineCosts, readCosts } from '../replay/costs';
+import { bagInfo } from '../replay/info';
+import { givenParameters } from '../replay/parameters';
+import { printedReplay } from '../replay/print';
+import { replay } from '../replay/replay';
+import type { Pacing, Span } from '../replay/replay';
+import { renderReplayReport } from '../replay/report';
+import { PACES } from '../replay/result';
+import { planTopics } from '../replay/topic-plan';
+import type { TopicNames } from '../replay/topic-plan';
+import { readParameters, withLimits } from '../ros/params';
+import { readRobotFile } from '../ros/robot-file';
+import { checkFolder, choice, integer, parseOperands, required, seconds, tokensPerFrame } from './args';
+import type { Options } from './args';
+import { Progress } from './progress';
+
+const OPTIONS = {
+  engine: { type: 'string', value: 'DIR', help: 'the engine folder' },
+  robot: { type: 'string', value: 'FILE', help: 'the robot file: which topic is what' },
+  mode: { type: 'string', value: 'MODE', help: 'oxygen (default), shared or isolated' },
+  'tokens-per-frame': { type: 'string', value: 'K', help: 'decode steps per frame, or auto (default 5)' },
+  seed: { type: 'string', value: 'N', help: 'seed of the action noise (default 0)' },
+  out: {
+    type: 'string',
+    value: 'OUT.mcap',
+    help: 'writes what the node says as a bag; another ending: a folder',
+  },
+  report: { type: 'string', value: 'OUT.html', help: 'writes a report to look at' },
+  json: { type: 'boolean', help: 'prints the summary as one JSON object' },
+  info: { type: 'boolean', help: 'says what is in the bag, and with --robot what is used; plays nothing' },
+  start: { type: 'string', value: 'S', help: 'begins S seconds after the first message' },
+  duration: { type: 'string', value: 'S', help: 'plays S seconds only' },
+  instruction: { type: 'string', value: 'TEXT', help: 'what the robot is to do, if the bag does not say' },
+  remap: {
+    type: 'string',
+    value: 'A:=B',
+    multiple: true,
+    help: 'topic A of the node or robot file is B in the bag',
+  },
+  namespace: { type: 'string', value: 'NS', help: 'where relative topic names lie (default /)' },
+  'action-topic': {
+    type: 'string',
+    value: 'TOPIC',
+    help: 'recorded commands to compare with (default action)',
+  },
+  pace: {
+    type: 'string',
+    value: 'PACE',
+    help: 'fast: virtual time (default); real: the clock of this machine',
+  },
+  cost: {
+    type: 'string',
+    value: 'FILE',
+    help: "stage times of --pace fast in ms (default: the engine's own)",
+  },
+  'params-file': { type: 'string', value: 'FILE', help: 'ROS 2 parameter file of the node' },
+  param: { type: 'string', value: 'P:=V', multiple: true, help: 'a parameter of the node, as after -p' },
+  threads: { type: 'string', value: 'T', help: 'threads of a model run (default: all cores)' },
+  'frame-log': {
+    type: 'string',
+    value: 'FILE',
+    help: 'a line per frame that enters the engine, as frame_log',
+  },
+} as const;
+
+type ReplayOptions = Options<typeof OPTIONS>;
+
+/** Of a bag with damage. */
+const PARTIAL = 3;
+/** Warnings of the node that are shown. */
+const MOST_WARNINGS = 20;
+
+/** Exit code 0: complete; 3: of a bag with damage; what cannot be played at all is thrown. */
+export async function runReplay(args: string[]): Promise<number> {
+  const parsed = parseOperands('replay', OPTIONS, args, ['BAG']);
+  if (!parsed) return 0;
+  const { options: o, operands } = parsed;
+  const bag = await openBag(operands[0]!);
+  try {
+    return o.info === true ? printInfo(bag, o) : await run(bag, o);
+  } finally {
+    await bag.close();
+  }
+}
+
+function printInfo(bag: Bag, o: ReplayOptions): number {
+  const plan = o.robot === undefined ? null : planTopics(bag.topics, readRobotFile(o.robot), namesOf(o));
+  console.log(bagInfo(bag, plan).join('\n'));
+  return bag.faults.length > 0 ? PARTIAL : 0;
+}
+
+async function run(bag: Bag, o: ReplayOptions): Promise<number> {
+  for (const [name, file] of [
+    ['out', o.out],
+    ['report', o.report],
+    ['frame-log', o['frame-log']],
+  ] as const)
+    checkFolder(name, file);
+  const warnings: string[] = [];
+  const log = { info: () => undefined, warn: (line: string) => warnings.push(line), error: console.error };
+  const prepared = preparedOf(o, log);
+  const names = namesOf(o);
+  const plan = planTopics(bag.topics, prepared.robot, names);
+  const span = spanOf(bag, o);
+  if (o['frame-log'] !== undefined) rmSync(o['frame-log'], { force: true });
+
+  const progress = new Progress('replay');
+  const speed = new Speed();
+  const result = await replay({
+    bag,
+    name: basename(resolve(bag.path)),
+    plan,
+    names,
+    span,
+    prepared,
+    pacing: pacingOf(o, prepared),
+    instruction: o.instruction ?? null,
+    out: o.out ?? null,
+    log,
+    progress: (doneS, totalS) =>
+      progress.update(doneS, totalS, `${doneS.toFixed(1)} of ${totalS.toFixed(1)} s`),
+    watch: work => speed.watch(work),
+  }).finally(() => progress.end());
+  if (o.report !== undefined) writeFileSync(o.report, renderReplayReport(result));
+
+  const { summary } = result;
+  for (const line of [...plan.notes, ...warnings.slice(0, MOST_WARNINGS)]) console.error(`note: ${line}`);
+  if (warnings.length > MOST_WARNINGS) console.error(`note: and ${warnings.length - MOST_WARNINGS} more`);
+  console.log(o.json === true ? JSON.stringify(summary) : printedReplay(summary).join('\n'));
+  if (summary.settings.pace === 'fast') console.error(speed.line(summary.frames));
+  return summary.partial ? PARTIAL : 0;
+}
+
+/** How fast the replay was; the one thing here that looks at a clock, and no result depends on it. */
+class Speed {
+  readonly #startMs = performance.now();
+  #firstMs: number | null = null;
+  #runMs = 0;
+
+  async watch<T>(work: () => Promise<T>): Promise<T> {
+    const fromMs = performance.now();
+    this.#firstMs ??= fromMs;
+    try {
+      return await work();
+    } finally {
+      this.#runMs += performance.now() - fromMs;
+    }
+  }
+
+  line(frames: number): string {
+    const now = performance.now();
+    const playedS = (now - (this.#firstMs ?? now)) / 1000;
+    const loadedS = (now - this.#startMs) / 1000 - playedS;
+    const overhead = (playedS * 1000) / this.#runMs - 1;
+    return (
+      `${frames} frames in ${playedS.toFixed(1)} s (${(frames / playedS).toFixed(1)} frames/s), loaded in ${loadedS.toFixed(1)} s; ` +
+      `model ${(this.#runMs / 1000).toFixed(1)} s, all else ${(100 * overhead).toFixed(1)} % on top`
+    );
+  }
+}
+
+function preparedOf(o: ReplayOptions, log: Parameters<typeof prepare>[2]): Prepared {
+  const engine = required('replay', 'engine', o.engine);
+  const robot = required('replay', 'robot', o.robot);
+  const k = o['tokens-per-frame'] === undefined ? null : tokensPerFrame(o['tokens-per-frame'], 5);
+  const threads = integer('threads', o.threads, availableParallelism(), 1, 1024);
+  const given = givenParameters(o['params-file'] ?? null, o.param ?? [], {
+    engine,
+    robot,
+    threads: BigInt(threads),
+    ...(o.mode === undefined ? {} : { mode: choice('mode', o.mode, MODES, 'oxygen') }),
+    ...(k === null ? {} : { tokens_per_frame: k.kind === 'auto' ? 0n : BigInt(k.steps) }),
+    ...(o.seed === undefined ? {} : { seed: seedOf(o.seed) }),
+    ...(o['frame-log'] === undefined ? {} : { frame_log: o['frame-log'] }),
+  });
+  const values = readParameters(given);
+  return prepare({ engine, robot }, one => withLimits(values, given, one), log);
+}
+
+function seedOf(text: string): bigint {
+  if (/^-?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)) return BigInt(text);
+  throw new OxygenError('USAGE', `--seed must be a whole number of 64 bits, got ${JSON.stringify(text)}`);
+}
+
+function pacingOf(o: ReplayOptions, { engine, costs }: Prepared): Pacing {
+  const pace = choice('pace', o.pace, PACES, 'fast');
+  if (pace === 'real') {
+    if (o.cost === undefined) return { pace };
+    throw new OxygenError(
+      'USAGE',
+      '--cost is for --pace fast: with --pace real the clock says how long a run takes',
+    );
+  }
+  if (o.cost !== undefined)
+    return { pace, costs: readCosts(o.cost, engine.denoiseSteps), costName: basename(o.cost) };
+  return { pace, costs: engineCosts(costs, engine.denoiseSteps, engine.engineDir), costName: 'engine.json' };
+}
+
+function namesOf(o: ReplayOptions): TopicNames {
+  const remaps = (o.remap ?? []).map((remap): [string, string] => {
+    const [from, to, more] = remap.split(':=');
+    if (from && to && more === undefined) return [from, to];
+    throw new OxygenError('USAGE', `--remap ${remap}: wanted is FROM:=TO`);
+  });
+  return {
+    namespace: `/${(o.namespace ?? '').replace(/^\/+|\/+$/g, '')}`,
+    remaps: new Map(remaps),
+    action: o['action-topic'] ?? null,
+    instructed: o.instruction !== undefined,
+  };
+}
+
+function spanOf(bag: Bag, o: ReplayOptions): Span {
+  const { startNs, endNs } = bag;
+  if (startNs === null || endNs === null) throw new OxygenError('BAG_EMPTY', `${bag.path} has no messages`);
+  const ns = (s: number): bigint => BigInt(Math.round(s * 1e9));
+  const fromNs = startNs + ns(seconds('start', o.start) ?? 0);
+  const lengthS = seconds('duration', o.duration);
+  // The last message belongs to it.
+  const untilNs = endNs + 1n;
+  const toNs = lengthS === null || fromNs + ns(lengthS) > untilNs ? untilNs : fromNs + ns(lengthS);
+  if (fromNs < toNs) return { startNs, fromNs, toNs };
+  const length = (Number(endNs - startNs) / 1e9).toFixed(3);
+  throw new OxygenError(
+    'USAGE',
+    `nothing is left to play: the bag is ${length} s long; see --start and --duration`,
+  );
+}
