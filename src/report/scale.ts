@@ -29,8 +29,9 @@ export function fromZero(max: number, start: number, end: number, wanted = 4): S
 
 /** From `low` to `high` as they are, with round values between them. A span of nothing gets one. */
 export function between(low: number, high: number, start: number, end: number, wanted = 4): Scale {
-  const size = Math.max(Math.abs(low), Math.abs(high), TINY);
-  const [from, to] = high - low > size * 1e-9 ? [low, high] : [low - size / 2, high + size / 2];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const half = size > TINY ? size / 2 : 0.5;
+  const [from, to] = high - low > Math.max(size * 1e-9, TINY) ? [low, high] : [low - half, high + half];
   const step = roundStep((to - from) / wanted);
   const first = Math.ceil(from / step - 1e-9);
   const count = Math.floor(to / step + 1e-9) - first + 1;
@@ -38,7 +39,7 @@ export function between(low: number, high: number, start: number, end: number, w
     at: value => start + ((end - start) * (value - from)) / (to - from),
     ticks: Array.from({ length: Math.max(0, count) }, (_, i) => ({
       value: (first + i) * step,
-      text: tickText((first + i) * step, step).replace('-', '−'),
+      text: tickText((first + i) * step, step).replace(/^-/, '−'),
     })),
   };
 }

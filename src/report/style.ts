@@ -77,13 +77,7 @@ line.reference { stroke: var(--soft); stroke-dasharray: 3 3; }
 .open .mark { fill: var(--paper); stroke: var(--c); stroke-width: 2; }
 .leader { stroke: var(--c); stroke-width: 1; opacity: 0.5; }
 .bar { fill: var(--c); stroke: var(--paper); stroke-width: 0.75; }
-.on-bar { fill: #14181d !important; font-weight: 600; }
-.whisker .under, .compare .under { stroke: var(--paper); stroke-width: 4; }
-.whisker .over, .compare .over { stroke: var(--ink); stroke-width: 1.5; }
-.track { stroke: var(--c); stroke-width: 3; stroke-linecap: round; }
-.tail { stroke: var(--c); stroke-width: 1.5; }
-.link { stroke: var(--rule); stroke-width: 3; }
-.roof { fill: none; stroke: var(--roof); stroke-width: 2.5; stroke-linejoin: round; }`;
+.on-bar { fill: #14181d !important; font-weight: 600; }`;
 
 /** Classes that set the colour of what is inside: `prefix-name`. */
 export const roles = (prefix: string, names: Readonly<Record<string, string>>): string =>

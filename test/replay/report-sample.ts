@@ -5,7 +5,7 @@ import { Thumbnails } from '../../src/replay/thumbnails';
 
 export const DURATION = 60;
 const RATE = 30;
-const SIDE = 224;
+const SIDE = 112;
 
 /** Deterministic, from 0 to 1. */
 function* randoms(seed: number): Generator<number, never> {
@@ -101,22 +101,24 @@ function texts(): TextEvent[] {
 } // prettier-ignore
 
 const COLOURS = [[196, 58, 50], [62, 148, 84], [58, 92, 178]] as const; // prettier-ignore
+const [MIDDLE, BASE] = [SIDE / 2, 0.87 * SIDE];
 
-/** A table with three blocks and an arm that swings: [1, 224, 224, 3] u8. */
+/** A table with three blocks and an arm that swings: [1, H, W, 3] u8. */
 function picture(yaw: number): Uint8Array {
   const pixels = new Uint8Array(SIDE * SIDE * 3);
-  const [tipX, tipY] = [112 + 92 * Math.sin(yaw), 196 - 108 * Math.cos(yaw)];
+  const [reachX, reachY] = [0.42 * SIDE * Math.sin(yaw), -0.48 * SIDE * Math.cos(yaw)];
   for (let y = 0; y < SIDE; y += 1) {
     for (let x = 0; x < SIDE; x += 1) {
-      const table = y > 52 ? 168 - (y - 52) / 5 : 92 - y / 3;
-      let colour: readonly number[] = y > 52 ? [table + 10, table, table - 18] : [table, table + 4, table + 12];
-      COLOURS.forEach((c, i) => {
-        if (Math.abs(x - (46 + 66 * i)) < 13 && Math.abs(y - (96 + 14 * (i % 2))) < 13) colour = c;
-      });
-      const along = Math.max(0, Math.min(1, ((x - 112) * (tipX - 112) + (y - 196) * (tipY - 196)) / 13_000));
-      const off = Math.hypot(x - 112 - along * (tipX - 112), y - 196 - along * (tipY - 196));
-      if (off < 8 - 3 * along) colour = [66, 72, 80];
-      if (Math.hypot(x - 112, y - 196) < 15) colour = [46, 50, 56];
+      const [dx, dy] = [x - MIDDLE, y - BASE];
+      const along = Math.max(0, Math.min(1, (dx * reachX + dy * reachY) / (reachX ** 2 + reachY ** 2)));
+      const off = Math.hypot(dx - along * reachX, dy - along * reachY);
+      const block = [0, 1, 2].find(i => Math.abs(x - (0.2 + 0.3 * i) * SIDE) < 7 && Math.abs(y - (0.42 + 0.07 * (i % 2)) * SIDE) < 7);
+      const grey = y > 0.23 * SIDE ? 172 - y / 3 : 92 - y / 2;
+      const colour =
+        Math.hypot(dx, dy) < 8 ? [46, 50, 56]
+        : off < 4.5 - 2 * along ? [66, 72, 80]
+        : block !== undefined ? (COLOURS[block] ?? [])
+        : y > 0.23 * SIDE ? [grey + 10, grey, grey - 18] : [grey, grey + 4, grey + 12];
       pixels.set(colour, (y * SIDE + x) * 3);
     }
   }
@@ -125,7 +127,7 @@ function picture(yaw: number): Uint8Array {
 
 function thumbnails(said: readonly TextEvent[]) {
   const pictures = new Thumbnails({ originNs: 0n, fromNs: 0n, toNs: BigInt(DURATION) * 1_000_000_000n, imageHeight: SIDE, imageWidth: SIDE });
-  for (let at = 0.4; at < DURATION; at += 1.25) {
+  for (let at = 0.4; at < DURATION; at += DURATION / 16) {
     const observation: Observation = {
       stampNs: BigInt(Math.round(at * 1e9)),
       epoch: 0,

@@ -12,12 +12,21 @@ const DARK = `
   --vision: #e3a52e; --prefill: #5ea9dc; --denoise: #3fb38b; --decode: #d184b2; --manager: #98a1ab;
   --roof: #7d8791;`;
 
+const CHARTS = `
+.whisker .under, .compare .under { stroke: var(--paper); stroke-width: 4; }
+.whisker .over, .compare .over { stroke: var(--ink); stroke-width: 1.5; }
+.track { stroke: var(--c); stroke-width: 3; stroke-linecap: round; }
+.tail { stroke: var(--c); stroke-width: 1.5; }
+.link { stroke: var(--rule); stroke-width: 3; }
+.roof { fill: none; stroke: var(--roof); stroke-width: 2.5; stroke-linejoin: round; }`;
+
 const same = (names: readonly string[]): Record<string, string> => Object.fromEntries(names.map(n => [n, n]));
 
 export const STYLE = styleSheet({
   light: LIGHT,
   dark: DARK,
   rules: [
+    CHARTS.trim(),
     roles('m', same(['isolated', 'parallel', 'shared', 'oxygen'])),
     roles('p', same(['vision', 'prefill', 'denoise', 'decode', 'manager'])),
     roles('s', { base: 'manager', weights: 'prefill', kv: 'vision', activations: 'decode' }),

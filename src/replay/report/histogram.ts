@@ -42,7 +42,7 @@ export function histogram(title: string, bins: Histogram, q: Quantiles): Markup 
       );
     }),
     line(left, BOTTOM, RIGHT, BOTTOM, 'axis'),
-    xTicks(x, BOTTOM),
+    xTicks(x, BOTTOM, WIDTH),
     text((left + RIGHT) / 2, HEIGHT - 4, 'ms', 'axis-title', 'middle'),
     QUANTILES.map((name, i) => {
       const at = x.at(Math.min(end, Math.max(bins.from_ms, q[name])));

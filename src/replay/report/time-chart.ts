@@ -41,7 +41,7 @@ export function timeChart(c: TimeChart): Markup {
   const bottom = panel === null ? PLOT : PLOT + PANEL_TITLE + PANEL;
   const labels = [...y.ticks, ...(panel?.ticks ?? [])].map(t => textWidth(t.text));
   const left = 10 + Math.max(...labels, 0);
-  const x = between(c.from_s, c.to_s, left, RIGHT, 5);
+  const x = within(between(c.from_s, c.to_s, left, RIGHT, 5), left, RIGHT);
   const height = bottom + 36;
   return svg(
     height,
@@ -59,10 +59,16 @@ export function timeChart(c: TimeChart): Markup {
           line(left, bottom, RIGHT, bottom, 'axis'),
           drawn(c.below.curve, x, panel),
         ],
-    xTicks(x, bottom),
+    xTicks(x, bottom, WIDTH),
     text((left + RIGHT) / 2, height - 4, 'seconds of the bag', 'axis-title', 'middle'),
   );
 } // prettier-ignore
+
+/** What lies before or after the time of the chart stands at its edge. */
+const within = ({ at, ticks }: Scale, left: number, right: number): Scale => ({
+  at: value => Math.min(right, Math.max(left, at(value))),
+  ticks,
+});
 
 /** The same distance up and down from 0, with three ticks. */
 function around({ runs }: Curve, top: number, bottom: number): Scale {
@@ -79,16 +85,17 @@ const yTicks = (y: Scale, left: number): Markup[] =>
     text(left - 6, y.at(t.value) + 4, t.text, 'tick', 'end'),
   ]);
 
-/** Texts below the axis, none into its neighbour. */
-export function xTicks(x: Scale, y: number): Markup[] {
+/** Texts below the axis, within the chart and none into its neighbour. */
+export function xTicks(x: Scale, y: number, width: number): Markup[] {
   let free = -Infinity;
   return x.ticks.flatMap(t => {
     const at = x.at(t.value);
     const half = textWidth(t.text) / 2;
+    const middle = Math.min(width - half, Math.max(half, at));
     const mark = line(at, y, at, y + 4, 'axis');
-    if (at - half < free) return [mark];
-    free = at + half + 6;
-    return [mark, text(at, y + 16, t.text, 'tick', 'middle')];
+    if (middle - half < free) return [mark];
+    free = middle + half + 6;
+    return [mark, text(middle, y + 16, t.text, 'tick', 'middle')];
   });
 }
 

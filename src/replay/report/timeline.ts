@@ -55,7 +55,7 @@ export function timeline(r: ReplayResult): Markup {
       instructionSpans(instructions, within, width, bottom),
       rows,
       line(LEFT, bottom, width - MARGIN, bottom, 'axis'),
-      xTicks(x, bottom),
+      xTicks(x, bottom, width),
       text(LEFT, bottom + 32, 'seconds of the bag', 'axis-title'),
     ),
   );
