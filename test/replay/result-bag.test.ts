@@ -77,11 +77,14 @@ describe('read by rosbags and mcap-ros2-support', () => {
     readonly time: string;
     readonly value: unknown;
   }
+  interface Overview {
+    readonly topics: readonly { name: string; type: string; count: number; qos: unknown }[];
+    readonly start: string;
+    readonly end: string;
+  }
   interface Peer {
-    readonly rosbags: {
-      readonly topics: readonly { name: string; type: string; count: number; qos: unknown }[];
-      readonly start: string;
-      readonly end: string;
+    readonly folder: Overview;
+    readonly rosbags: Overview & {
       readonly foreign: readonly string[];
       readonly standard: readonly string[];
       readonly differing: readonly string[];
@@ -104,7 +107,7 @@ describe('read by rosbags and mcap-ros2-support', () => {
     await write(at('file.mcap'), messages);
     const python = join(ROOT, '.venv/bin/python');
     const script = join(__dirname, 'result_bag_peer.py');
-    const found = execFileSync(python, [script, at('folder'), at('file.mcap')], { maxBuffer: 1 << 28 });
+    const found = execFileSync(python, [script, at('file.mcap'), at('folder')], { maxBuffer: 1 << 28 });
     peer = JSON.parse(String(found)) as Peer;
   });
 
@@ -138,6 +141,11 @@ describe('read by rosbags and mcap-ros2-support', () => {
     expect(peer.mcap.counts).toEqual(counts);
     expect(peer.rosbags).toMatchObject({ start: String(START_NS) });
     expect(BigInt(peer.rosbags.end)).toBe(messages.at(-1)!.timeNs + 1n);
+  });
+
+  test('metadata.yaml of a folder says what the file says', () => {
+    const { topics, start, end } = peer.rosbags;
+    expect(peer.folder).toEqual({ topics, start, end });
   });
 
   test('ros2 bag play offers what the node offers', () => {

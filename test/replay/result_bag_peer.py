@@ -1,7 +1,8 @@
 """What two independent libraries find in a result bag.
 
-Arguments: a result as a folder, the same as a file. Prints one JSON object: `rosbags` (from the folder) and `mcap` (from
-the file), each with `topics` and `messages`. Whole numbers become text, floats the hexadecimal digits of their 64 bits.
+Arguments: a result as a file, the same as a folder. Prints one JSON object: `rosbags` and `mcap` (from the file), each with
+`topics` and `messages`, and `folder` (rosbags again, without messages). Whole numbers become text, floats the hexadecimal
+digits of their 64 bits.
 """
 
 import json
@@ -32,24 +33,35 @@ def plain(value):
     return {name: plain(getattr(value, name)) for name in names if not name.startswith("_")}
 
 
+def overview(bag):
+    return {
+        "topics": [
+            {
+                "name": c.topic,
+                "type": c.msgtype,
+                "count": c.msgcount,
+                "qos": [
+                    [q.reliability.name, q.durability.name, q.history.name, q.depth, q.liveliness.name]
+                    for q in c.ext.offered_qos_profiles
+                ],
+            }
+            for c in bag.connections
+        ],
+        "start": str(bag.start_time),
+        "end": str(bag.end_time),
+    }
+
+
+def of_folder(path):
+    with AnyReader([path]) as bag:
+        return overview(bag)
+
+
 def by_rosbags(path):
     with AnyReader([path]) as bag:
         jazzy = get_typestore(Stores.ROS2_JAZZY).fielddefs
         return {
-            "topics": [
-                {
-                    "name": c.topic,
-                    "type": c.msgtype,
-                    "count": c.msgcount,
-                    "qos": [
-                        [q.reliability.name, q.durability.name, q.history.name, q.depth, q.liveliness.name]
-                        for q in c.ext.offered_qos_profiles
-                    ],
-                }
-                for c in bag.connections
-            ],
-            "start": str(bag.start_time),
-            "end": str(bag.end_time),
+            **overview(bag),
             "foreign": [name for name in bag.typestore.fielddefs if name not in jazzy],
             "differing": [
                 name for name, fields in bag.typestore.fielddefs.items() if fields != jazzy.get(name, fields)
@@ -87,5 +99,5 @@ def by_mcap(path):
         }
 
 
-folder, file = map(Path, sys.argv[1:])
-print(json.dumps({"rosbags": by_rosbags(folder), "mcap": by_mcap(file)}))
+file, folder = map(Path, sys.argv[1:])
+print(json.dumps({"rosbags": by_rosbags(file), "mcap": by_mcap(file), "folder": of_folder(folder)}))
