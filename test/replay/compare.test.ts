@@ -118,6 +118,15 @@ describe('the horizon', () => {
   });
 });
 
+it('remembers eight seconds of a stream of 1 kHz, and not much more', () => {
+  const comparer = new Comparer(X, START);
+  for (let ms = 0; ms < 20_000; ms++) comparer.recorded([1], at(ms));
+  comparer.chunk(chunkOf([[3]]), at(12_000), 0.05);
+  comparer.chunk(chunkOf([[7]]), at(3_000), 0.05);
+  comparer.end();
+  expect(comparer.horizon()).toEqual([{ step: 0, mae: [2], rmse: [2], count: 1 }]);
+});
+
 type Event =
   | { readonly ms: number; readonly kind: 'command'; readonly values: number[]; readonly fresh: boolean }
   | { readonly ms: number; readonly kind: 'recorded'; readonly values: number[] }
