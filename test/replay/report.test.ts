@@ -78,13 +78,17 @@ describe('a full result', () => {
   }); // prettier-ignore
 
   test('lists every text and every instruction, with times and reasons', () => {
-    const rows = of('tr', byId('texts')).map(tr => words(tr).join('|'));
+    const rows = of('tr', byId('texts')).map(tr =>
+      words(tr)
+        .filter(w => w !== ' ')
+        .join('|'),
+    );
     const at = (seconds: number) => `${seconds.toFixed(1)}\u00a0s`;
     for (const t of full.series.texts) {
       const to = t.to_s === null ? 'open' : at(t.to_s);
       const said = [t.seed, t.text].filter(s => s !== '');
       expect(rows).toContain(
-        [at(t.from_s), to, t.id, ...said, t.reason ?? 'open', String(t.tokens)].join('|'),
+        [at(t.from_s), to, ...said, t.id, t.reason ?? 'open', String(t.tokens)].join('|'),
       );
     }
     for (const { t, text } of full.series.instructions) expect(rows).toContain(`${at(t)}|${text}`);
@@ -244,6 +248,7 @@ describe('parts of a result', () => {
     };
     const page = read(changed({ comparison }));
     expect(row(byId('actions', page), 'yaw')).toEqual(['yaw', 'position', '–', '–', '–', '–', '0']);
+    expect(textOf(byId('actions', page))).toContain('No replayed command had a recorded one beside it.');
     expect(textOf(byId('actions', page))).not.toContain('per step of the chunk');
   });
 

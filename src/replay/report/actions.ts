@@ -36,7 +36,11 @@ export function actionsSection(r: ReplayResult): Markup {
 function lead(r: ReplayResult): string {
   const joints = judged(r).sort((a, b) => b.share - a.share);
   const [worst, best] = [joints[0], joints.at(-1)];
-  if (!worst || !best) return 'The commands that the node would have sent, in the units of the robot file.';
+  if (!worst || !best) {
+    return r.summary.comparison
+      ? 'No replayed command had a recorded one beside it.'
+      : 'The commands that the node would have sent, in the units of the robot file.';
+  }
   const said = (j: typeof worst) => `${j.name} (MAE ${amount(j.mae)}, ${percent(j.share)} of its range)`;
   if (worst === best) return `${said(worst)}: how far its commands are from the recorded ones on average.`;
   return `Farthest from the recording is ${said(worst)}, closest ${said(best)}.`;

@@ -50,8 +50,10 @@ svg.timeline { width: auto; max-width: none; height: auto; }
 #texts td, #texts thead th:not(:first-child), #drops td:last-child, #drops thead th:last-child { text-align: left; }
 #texts .said, #drops td:last-child { white-space: pre-wrap; overflow-wrap: anywhere; }
 #texts th:first-child { white-space: nowrap; min-width: 4.5em; }
-#texts td:has(bdi) { white-space: normal; overflow-wrap: anywhere; min-width: 7em; max-width: 26em; }
-#texts td:has(.said) { min-width: 15em; }
+#texts th, #texts td { vertical-align: top; }
+#texts td:has(bdi) { white-space: normal; overflow-wrap: break-word; max-width: 18em; }
+#texts td:has(.said) { overflow-wrap: anywhere; min-width: 17em; max-width: 40em; }
+#texts .asked { color: var(--soft); }
 .pictures { list-style: none; margin: 20px 0 0; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(208px, 44%), 1fr)); gap: 22px 18px; }
 .pictures li { font-size: 13.5px; line-height: 1.4; }
 .pictures img { display: block; width: 100%; max-width: 320px; height: auto; border-radius: 4px; background: var(--wash); }

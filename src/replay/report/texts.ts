@@ -66,13 +66,12 @@ function list(texts: readonly TextEvent[]): Child {
 
 const rows = (texts: readonly TextEvent[]): Markup =>
   table(
-    ['from', 'to', 'request', 'asked', 'answer', 'reason', 'tokens'],
+    ['from', 'to', 'asked and said', 'request', 'reason', 'tokens'],
     texts.map(t => [
       clock(t.from_s),
       t.to_s === null ? 'open' : clock(t.to_s),
+      [h('bdi', { class: 'asked' }, t.seed), ' ', h('bdi', { class: 'said' }, t.text)],
       h('bdi', {}, t.id),
-      h('bdi', {}, t.seed),
-      h('bdi', { class: 'said' }, t.text),
       t.reason ?? 'open',
       grouped(t.tokens),
     ]),
