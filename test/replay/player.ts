@@ -63,7 +63,12 @@ export interface BagTopic {
     /** ns, as text. */
     readonly log: string;
     readonly sha256: string;
+    /** Of the header, or of the observation. */
     readonly stamp?: string;
+    /** Positions of joints, or the actions of a chunk. */
+    readonly values?: readonly number[];
+    /** SHA-256 of the bytes of a raw picture. */
+    readonly picture?: string;
     readonly text?: string;
     readonly id?: string;
   }[];

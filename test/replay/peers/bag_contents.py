@@ -24,6 +24,14 @@ with AnyReader([Path(sys.argv[1])]) as reader:
         if hasattr(message, 'header'):
             stamp = message.header.stamp
             entry['stamp'] = str(stamp.sec * 1_000_000_000 + stamp.nanosec)
+        if connection.msgtype == 'sensor_msgs/msg/Image':
+            entry['picture'] = hashlib.sha256(message.data).hexdigest()
+        if connection.msgtype == 'sensor_msgs/msg/JointState':
+            entry['values'] = message.position.tolist()
+        if connection.msgtype == 'oxygen_vla/msg/ActionChunk':
+            stamp = message.observation_stamp
+            entry['stamp'] = str(stamp.sec * 1_000_000_000 + stamp.nanosec)
+            entry['values'] = message.values.tolist()
         if connection.msgtype == 'std_msgs/msg/String':
             entry['text'] = message.data
         if hasattr(message, 'id'):
