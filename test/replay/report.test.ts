@@ -137,7 +137,7 @@ describe('a full result', () => {
   test('tells how to do it again, without a path of this machine', () => {
     expect(textOf(of('pre')[0] as Element)).toBe(
       'oxygen replay BAG --engine DIR --robot FILE \\\n  --mode oxygen --tokens-per-frame 5 --seed 8601 --pace fast \\\n' +
-        '  --start 0 --duration 60 \\\n  --action-topic /action \\\n  --report report.html',
+        '  --threads 1 \\\n  --start 0 --duration 60 \\\n  --action-topic /action \\\n  --report report.html',
     );
   });
 
@@ -289,6 +289,21 @@ describe('parts of a result', () => {
     const height = Number(byClass('timeline', page)[0]?.attributes['height']);
     expect(height).toBeLessThan(250);
   }); // prettier-ignore
+
+  test('short answers stand beside their bars, and a few of them need no wide timeline', () => {
+    const texts = Array.from({ length: 36 }, (_, i) => ({ id: `q${i}`, seed: 'where? ', text: `answer ${i}`, from_s: 6 * Math.floor(i / 4), to_s: 6 * Math.floor(i / 4) + 0.01, reason: 'end' as const, tokens: 2 }));
+    const page = read(changed({}, { texts }));
+    const [timeline] = byClass('timeline', page) as [Element];
+    expect(timeline.attributes['width']).toBe('972');
+    // those of the last moment have no room
+    expect(byClass('said', timeline).flatMap(words)).toEqual(expect.arrayContaining(texts.slice(0, 32).map(t => t.text)));
+    expect(covered(page)).toEqual([]);
+  }); // prettier-ignore
+
+  test('nearly all is not all', () => {
+    expect(textOf(read(changed({ fresh_ratio: 0.9996 })))).toContain('99.9\u00a0% of');
+    expect(textOf(read(changed({ fresh_ratio: 1 })))).toContain('100\u00a0% of');
+  });
 
   test('long curves are thinned without losing a peak', () => {
     const t = Array.from({ length: 20_000 }, (_, i) => i / 200);

@@ -4,7 +4,7 @@ import { h, type Markup } from '../../report/markup';
 import { count, digits, grouped, NONE, percent, unit } from '../../report/numbers';
 import { tileList, type Tile } from '../../report/tiles';
 import type { ReplayResult, ReplaySummary } from '../result';
-import { amount, clock, counted, judged, mean, ms } from './words';
+import { amount, clock, counted, judged, mean, ms, nearly } from './words';
 
 export const headline = (r: ReplayResult): Markup =>
   h(
@@ -81,7 +81,7 @@ function tiles(r: ReplayResult): Tile[] {
     {
       label: 'Actions',
       value: unit(rates.action_hz, 'Hz'),
-      detail: `${percent(fresh_ratio)} of ${counted(actions, 'command')} played a step of a chunk`,
+      detail: `${nearly(fresh_ratio)} of ${counted(actions, 'command')} played a step of a chunk`,
     },
     {
       label: 'Language',

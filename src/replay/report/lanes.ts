@@ -18,11 +18,10 @@ export interface Group {
 /** Ids of standing requests: `name/0`, `name/1`, … */
 const STANDING = /^(.+)\/\d+$/su;
 
-/** `place` gives a bar's place in its lane. Groups come in the order of their first text, requests from outside last. */
-export function lanes(texts: readonly TextEvent[], place: (event: TextEvent) => Omit<Bar, 'event'>): Group[] {
+/** Texts in the order of time by the name of their standing request; those from outside (null) last. */
+export function grouped(texts: readonly TextEvent[]): Map<string | null, TextEvent[]> {
   const groups = new Map<string | null, TextEvent[]>();
-  const ordered = [...texts].sort((a, b) => a.from_s - b.from_s);
-  for (const event of ordered) {
+  for (const event of [...texts].sort((a, b) => a.from_s - b.from_s)) {
     const name = STANDING.exec(event.id)?.[1] ?? null;
     const own = groups.get(name);
     if (own) own.push(event);
@@ -30,12 +29,18 @@ export function lanes(texts: readonly TextEvent[], place: (event: TextEvent) => 
   }
   const outside = groups.get(null);
   groups.delete(null);
-  if (outside) groups.set(null, outside);
-  return [...groups].map(([name, events]) => ({
+  return outside ? groups.set(null, outside) : groups;
+}
+
+/** `place` gives a bar's place in its lane. */
+export const lanes = (
+  groups: ReadonlyMap<string | null, readonly TextEvent[]>,
+  place: (event: TextEvent) => Omit<Bar, 'event'>,
+): Group[] =>
+  [...groups].map(([name, events]) => ({
     name,
     lanes: packed(events.map(event => ({ event, ...place(event) }))),
   }));
-}
 
 /** Each bar in the first lane that is free. */
 function packed(bars: readonly Bar[]): Bar[][] {

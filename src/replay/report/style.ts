@@ -48,7 +48,7 @@ svg.timeline { width: auto; max-width: none; height: auto; }
 .endings dd { margin: 0; color: var(--soft); }
 .icon { display: inline-block; width: 16px; height: 16px; vertical-align: -3px; }
 #texts td, #texts thead th:not(:first-child), #drops td:last-child, #drops thead th:last-child { text-align: left; }
-#texts .said, #drops td:last-child { white-space: pre-wrap; overflow-wrap: anywhere; }
+#texts bdi.said, #drops td:last-child { white-space: pre-wrap; overflow-wrap: anywhere; }
 #texts th:first-child { white-space: nowrap; min-width: 4.5em; }
 #texts th, #texts td { vertical-align: top; }
 #texts td:has(bdi) { white-space: normal; overflow-wrap: break-word; max-width: 18em; }

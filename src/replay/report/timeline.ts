@@ -4,12 +4,12 @@ import { h, type Child, type Markup } from '../../report/markup';
 import { between } from '../../report/scale';
 import { group, line, marker, text } from '../../report/svg';
 import type { ReplayResult, ReplaySeries, TextEvent } from '../result';
-import { lanes, type Bar, type Group } from './lanes';
+import { grouped, lanes, type Bar, type Group } from './lanes';
 import { ENDINGS, OPEN } from './reasons';
 import { xTicks } from './time-chart';
 import { clock, counted } from './words';
 
-/** As wide as the page, and wider where most bars would be shorter than their mark. */
+/** As wide as the page, and wider where most bars would touch. */
 const [NARROWEST, WIDEST] = [972, 4000];
 const LEAST = 11;
 /** A text of the last moment needs room too. */
@@ -23,10 +23,11 @@ const LEGIBLE = textWidth('x'.repeat(9));
 export function timeline(r: ReplayResult): Markup {
   const { bag } = r.summary;
   const { texts, instructions } = r.series;
-  const width = wanted(texts, bag.to_s - bag.from_s);
+  const events = grouped(texts);
+  const width = wanted(events);
   const x = between(bag.from_s, bag.to_s, LEFT, width - MARGIN, Math.floor(width / 120));
   const within = (time: number): number => x.at(Math.min(bag.to_s, Math.max(bag.from_s, time)));
-  const groups = lanes(texts, ({ from_s, to_s }) => {
+  const groups = lanes(events, ({ from_s, to_s }) => {
     const start = within(from_s);
     const size = within(to_s ?? bag.to_s) - start;
     return { x: start, width: Math.max(LEAST, size), end: start + Math.max(LEAST / 3, size) };
@@ -61,12 +62,10 @@ export function timeline(r: ReplayResult): Markup {
   );
 } // prettier-ignore
 
-/** Most bars get the room of their mark. */
-function wanted(texts: readonly TextEvent[], duration: number): number {
-  const lengths = texts.flatMap(t => (t.to_s === null ? [] : [t.to_s - t.from_s])).sort((a, b) => a - b);
-  const usual = lengths[lengths.length >> 2] ?? duration;
-  const room = usual > 0 ? (duration * LEAST) / usual : WIDEST;
-  return Math.round(Math.min(WIDEST, Math.max(NARROWEST, room)));
+/** Room for the marks of the lane with the most texts, if they were evenly spread. */
+function wanted(groups: ReadonlyMap<string | null, readonly TextEvent[]>): number {
+  const most = Math.max(0, ...[...groups.values()].map(events => events.length));
+  return Math.min(WIDEST, Math.max(NARROWEST, most * (LEAST + 3)));
 }
 
 function drawn({ name, lanes: rows }: Group, top: number, width: number): Child {
@@ -75,22 +74,33 @@ function drawn({ name, lanes: rows }: Group, top: number, width: number): Child 
     rows.map((bars, i) => {
       const y = top + NAME + i * LANE;
       // A short bar may reach a little under the next one: its mark lies above both.
-      return [bars.map(bar => drawnBar(bar, y)), bars.map(bar => mark(bar, y))];
+      return [bars.map((bar, k) => drawnBar(bar, bars[k + 1]?.x ?? width, y)), bars.map(bar => mark(bar, y))];
     }),
   ];
 }
 
-function drawnBar({ event, x, width }: Bar, y: number): Markup {
+/** `free`: where the next bar of the lane begins. */
+function drawnBar(bar: Bar, free: number, y: number): Markup {
+  const { event, x, width } = bar;
   const { name } = event.reason === null ? OPEN : ENDINGS[event.reason];
-  const room = width - LEAST - 6;
-  const label = event.text.trim().replace(/\s+/gu, ' ');
   return group(
     { class: name },
     h('title', {}, titleOf(event)),
     h('rect', { x, y, width, height: BAR, rx: event.reason === 'end' ? 4 : 1, class: 'bar' }),
-    room > Math.min(textWidth(label), LEGIBLE) ? text(x + 5, y + FONT - 0.5, cut(label, room), 'on-bar') : null,
+    label(bar, free, y + FONT - 0.5),
   );
-} // prettier-ignore
+}
+
+/** What was said, in the bar or beside it, wherever more of it can be read. */
+function label({ event, x, width }: Bar, free: number, y: number): Child {
+  const words = event.text.trim().replace(/\s+/gu, ' ');
+  const [inside, beside] = [width - LEAST - 6, free - x - width - 10];
+  const room = Math.max(inside, beside);
+  if (words === '' || room < Math.min(textWidth(words), LEGIBLE)) return null;
+  return inside >= Math.min(beside, textWidth(words))
+    ? text(x + 5, y, cut(words, inside), 'on-bar')
+    : text(x + width + 4, y, cut(words, beside), 'said halo');
+}
 
 function mark({ event, x, width }: Bar, y: number): Child {
   if (event.reason === null) return null;

@@ -1,10 +1,14 @@
 /** Words and figures that several sections use. */
-import { count, NONE, unit } from '../../report/numbers';
+import { count, NONE, percent, unit } from '../../report/numbers';
 import type { ReplayResult } from '../result';
 
 /** `1 text`, `12 texts`. */
 export const counted = (n: number, one: string, many = `${one}s`): string =>
   `${count(n)} ${n === 1 ? one : many}`;
+
+/** A share that is not all never reads as all. */
+export const nearly = (share: number): string =>
+  share > 0.99 && share < 1 ? `${(Math.floor(share * 1000) / 10).toFixed(1)}\u00a0%` : percent(share);
 
 /** A time of the bag: `12.3 s`. */
 export const clock = (seconds: number): string => `${seconds.toFixed(1)}\u00a0s`;
