@@ -7,7 +7,9 @@ export class Faults {
 
   /** `key`: what and where; a later finding under the same key takes the place of the earlier one. */
   put(key: string, code: ErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}): void {
-    this.#byKey.set(key, new OxygenError(code, message, { details }));
+    // Names and reasons come from the bag: whatever is in them, it is one line.
+    const line = message.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ');
+    this.#byKey.set(key, new OxygenError(code, line, { details }));
   }
 
   get list(): readonly OxygenError[] {

@@ -28,7 +28,7 @@ export class FileWindow {
   async load(offset: number, bytes: number): Promise<Uint8Array> {
     const want = Math.min(Math.max(bytes, this.#blockBytes), this.size - offset);
     // A new block each time: messages that were given are views of the old ones.
-    const block = new Uint8Array(Math.max(want, 0));
+    const block = new Uint8Array(Buffer.allocUnsafeSlow(Math.max(want, 0)).buffer);
     let got = 0;
     while (got < block.byteLength) {
       const { bytesRead } = await this.#read(block, got, offset + got);

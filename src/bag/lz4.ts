@@ -8,9 +8,13 @@ const MAGIC = 0x184d2204;
 const END = 0;
 const UNCOMPRESSED = 0x80000000;
 const MIN_MATCH = 4;
+/** Bytes up to which a loop is faster than a copy by the runtime. */
+const FEW = 64;
 
 /** At most `bytes` bytes, in memory of their own. Throws a plain Error with the reason. */
 export function unpackLz4Frame(frame: Uint8Array, bytes: number): Uint8Array {
+  // Never a Buffer: the loop below is compiled for one kind of array.
+  const input = new Uint8Array(frame.buffer, frame.byteOffset, frame.byteLength);
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   if (frame.byteLength < 7 || view.getUint32(0, true) !== MAGIC) throw damaged('has no frame header');
   const flags = view.getUint8(4);
@@ -28,62 +32,58 @@ export function unpackLz4Frame(frame: Uint8Array, bytes: number): Uint8Array {
     const stored = head >= UNCOMPRESSED;
     const length = stored ? head - UNCOMPRESSED : head;
     if (at + length > frame.byteLength) throw damaged('is cut');
-    end = stored ? copyLiterals(frame, at, length, out, end) : unpackBlock(frame, at, at + length, out, end);
+    if (stored) {
+      if (end + length > bytes) throw damaged('is longer than it claims');
+      out.set(input.subarray(at, at + length), end);
+      end += length;
+    } else end = unpackBlock(input, at, at + length, out, end);
     at += length + blockChecksum;
   }
 }
 
-/** Writes to `out` from `end` on, and returns where that ends. Matches may reach into the blocks before. */
+/**
+ * Writes to `out` from `end` on, and returns where that ends. Matches may reach into the blocks before. The copies are
+ * in line: most are a few bytes long, and a call would cost more than they do.
+ */
 function unpackBlock(from: Uint8Array, at: number, stop: number, out: Uint8Array, end: number): number {
+  const limit = out.length;
   while (at < stop) {
     const token = from[at++]!;
     let literals = token >> 4;
     if (literals === 15) {
-      let more;
-      do {
+      for (let more = 255; more === 255; literals += more) {
         if (at >= stop) throw damaged('is cut');
         more = from[at++]!;
-        literals += more;
-      } while (more === 255);
+      }
     }
     if (at + literals > stop) throw damaged('is cut');
-    end = copyLiterals(from, at, literals, out, end);
+    if (end + literals > limit) throw damaged('is longer than it claims');
+    if (literals > FEW) out.set(from.subarray(at, at + literals), end);
+    else for (let i = 0; i < literals; i++) out[end + i] = from[at + i]!;
     at += literals;
+    end += literals;
     // The last sequence has literals only.
     if (at === stop) return end;
 
     if (at + 2 > stop) throw damaged('is cut');
     const distance = from[at]! | (from[at + 1]! << 8);
     at += 2;
-    let length = token & 15;
-    if (length === 15) {
-      let more;
-      do {
+    let length = (token & 15) + MIN_MATCH;
+    if (length === 15 + MIN_MATCH) {
+      for (let more = 255; more === 255; length += more) {
         if (at >= stop) throw damaged('is cut');
         more = from[at++]!;
-        length += more;
-      } while (more === 255);
+      }
     }
-    length += MIN_MATCH;
     if (distance === 0 || distance > end) throw damaged('points before its beginning');
-    if (end + length > out.length) throw damaged('is longer than it claims');
-    end = copyMatch(out, end, distance, length);
+    if (end + length > limit) throw damaged('is longer than it claims');
+    const source = end - distance;
+    // A match may overlap with what it writes: a distance of 1 repeats one byte.
+    if (length > FEW && distance >= length) out.copyWithin(end, source, source + length);
+    else for (let i = 0; i < length; i++) out[end + i] = out[source + i]!;
+    end += length;
   }
   return end;
-}
-
-function copyLiterals(from: Uint8Array, at: number, length: number, out: Uint8Array, end: number): number {
-  if (end + length > out.length) throw damaged('is longer than it claims');
-  if (length > 32) out.set(from.subarray(at, at + length), end);
-  else for (let i = 0; i < length; i++) out[end + i] = from[at + i]!;
-  return end + length;
-}
-
-/** A match may overlap with what it writes: a distance of 1 repeats one byte. */
-function copyMatch(out: Uint8Array, end: number, distance: number, length: number): number {
-  if (distance >= length && length > 32) out.copyWithin(end, end - distance, end - distance + length);
-  else for (let i = 0; i < length; i++) out[end + i] = out[end - distance + i]!;
-  return end + length;
 }
 
 const damaged = (why: string): Error => new Error(`its lz4 data ${why}`);

@@ -42,11 +42,13 @@ async function opened(handle: FileHandle, faults: FileFaults): Promise<StorageFi
     ? fromSummary(ending.summary, channels)
     : await survey(window, channels, faults);
 
+  const chunked = (ending.summary?.chunks.length ?? 0) > 0;
   return {
     topics: channels.topics(id => counts.get(id) ?? 0),
     spans,
     async *batches(selection) {
-      const pass = new McapPass(new FileWindow(handle, size, READ_BLOCK_BYTES), channels, faults, selection);
+      const reader = new FileWindow(handle, size, READ_BLOCK_BYTES);
+      const pass = new McapPass(reader, channels, faults, selection, chunked);
       try {
         yield* pass.batches();
       } catch (error) {

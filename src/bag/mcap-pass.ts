@@ -13,6 +13,7 @@ import {
   messageIndexEntries,
   messagePrefix,
 } from './mcap-records';
+import type { MessagePrefix } from './mcap-records';
 import { topRecords } from './mcap-walk';
 import type { TopRecord } from './mcap-walk';
 import { inTime } from './storage';
@@ -38,7 +39,17 @@ export class McapPass {
   #batch: BagMessage[] = [];
   #batchBytes = 0;
 
-  constructor(window: FileWindow, channels: Channels, faults: FileFaults, selection: StorageSelection) {
+  readonly #chunked: boolean;
+
+  /** `chunked`: the index says that the file has chunks. */
+  constructor(
+    window: FileWindow,
+    channels: Channels,
+    faults: FileFaults,
+    selection: StorageSelection,
+    chunked: boolean,
+  ) {
+    this.#chunked = chunked;
     this.#window = window;
     this.#channels = channels;
     this.#faults = faults;
@@ -53,7 +64,8 @@ export class McapPass {
   /** @throws OxygenError BAG_DAMAGED where the disk cannot be read */
   async *batches(): AsyncGenerator<readonly BagMessage[]> {
     let indexed = false;
-    for await (const record of topRecords(this.#window, this.#faults, prefix => this.#familiar(prefix))) {
+    const familiar = (prefix: MessagePrefix): boolean => this.#familiar(prefix);
+    for await (const record of topRecords(this.#window, this.#faults, familiar, this.#chunked)) {
       const { opcode, offset } = record;
       if (opcode === Opcode.MESSAGE_INDEX) this.#countLoss(record, indexed);
       else if (!isReserved(opcode)) indexed = opcode === Opcode.CHUNK;
@@ -146,7 +158,7 @@ export class McapPass {
     return (fromNs !== null && endNs < fromNs) || (toNs !== null && startNs >= toNs);
   }
 
-  #familiar({ channel, logNs }: { readonly channel: number; readonly logNs: bigint }): boolean {
+  #familiar({ channel, logNs }: MessagePrefix): boolean {
     if (!this.#channels.has(channel)) return false;
     const apart = this.#lastNs === null ? 0n : logNs - this.#lastNs;
     return apart < FAMILIAR_NS && apart > -FAMILIAR_NS;

@@ -11,6 +11,7 @@ import {
   messageIndexEntries,
   messagePrefix,
 } from './mcap-records';
+import type { MessagePrefix } from './mcap-records';
 import { topRecords } from './mcap-walk';
 import type { TopRecord } from './mcap-walk';
 import type { Span } from './storage';
@@ -43,8 +44,8 @@ export async function survey(window: FileWindow, channels: Channels, faults: Fil
     index = new Map();
   };
 
-  const familiar = ({ channel }: { readonly channel: number }): boolean => channels.has(channel);
-  for await (const record of topRecords(window, faults, familiar)) {
+  const familiar = ({ channel }: MessagePrefix): boolean => channels.has(channel);
+  for await (const record of topRecords(window, faults, familiar, false)) {
     const { opcode, offset, length, probe } = record;
     if (opcode === Opcode.MESSAGE_INDEX) {
       index.set(messageIndexChannel(probe), messageIndexEntries(length, probe) ?? 0);

@@ -4,6 +4,7 @@
  * between becomes one fault.
  */
 import { Opcode } from '@mcap/core';
+import { plural } from './faults';
 import type { FileFaults } from './faults';
 import { uint64, viewOf } from './file-window';
 import type { FileWindow } from './file-window';
@@ -40,32 +41,37 @@ const FOLLOWS_A_MESSAGE: readonly number[] = [Opcode.MESSAGE, Opcode.SCHEMA, Opc
 /** Whether a message that was found by searching for it may be one of this file. */
 export type Familiar = (prefix: MessagePrefix) => boolean;
 
-/** Up to the end of the data section. @throws OxygenError BAG_DAMAGED where the disk cannot be read */
+/**
+ * Up to the end of the data section. `chunked`: the file is known to have chunks; then no message lies outside of them.
+ * @throws OxygenError BAG_DAMAGED where the disk cannot be read
+ */
 export async function* topRecords(
   window: FileWindow,
   faults: FileFaults,
   familiar: Familiar,
+  chunked: boolean,
 ): AsyncGenerator<TopRecord> {
   let at = MAGIC_BYTES;
   while (at < window.size) {
     const found = await recordAt(window, at);
-    const flaw = typeof found === 'string' ? found : await strangeness(window, found);
+    const flaw = typeof found === 'string' ? found : await doubt(window, found, familiar, chunked);
     if (flaw === null && typeof found !== 'string') {
       if (isReserved(found.opcode))
         faults.damaged(at, `a record of the unknown kind ${found.opcode} was left out`);
       yield found;
       if (found.opcode === Opcode.DATA_END || found.opcode === Opcode.FOOTER) return;
+      chunked ||= found.opcode === Opcode.CHUNK;
       at = found.content + found.length;
       continue;
     }
-    const next = await search(window, at + 1, familiar);
-    const lost = (next ?? window.size) - at;
+    chunked ||= (await window.at(at, 1))[0] === Opcode.CHUNK;
+    const next = await search(window, at + 1, chunked ? () => false : familiar);
+    const lost = plural((next ?? window.size) - at, 'byte');
     faults.damaged(
       at,
       next === null
-        ? `${flaw}; the last ${lost} bytes of the file were left out`
-        : `${flaw}; ${lost} bytes up to the next record that is whole were left out`,
-      { bytes: lost },
+        ? `${flaw}; ${lost} up to the end of the file left out`
+        : `${flaw}; ${lost} up to the next record that is whole left out`,
     );
     if (next === null) return;
     at = next;
@@ -102,14 +108,33 @@ async function recordAt(window: FileWindow, offset: number): Promise<TopRecord |
   };
 }
 
-/** A record of an unknown kind is believed if another record follows it. */
-async function strangeness(window: FileWindow, record: TopRecord): Promise<string | null> {
-  const misplaced = record.opcode === Opcode.HEADER && record.offset !== MAGIC_BYTES;
-  if (misplaced) return 'a second header';
-  if (!isReserved(record.opcode) && !isPrivate(record.opcode)) return null;
-  const next = await recordAt(window, record.content + record.length);
-  if (typeof next !== 'string' && next.opcode >= Opcode.MIN && next.opcode <= Opcode.MAX) return null;
-  return `a record of the unknown kind ${record.opcode}`;
+/** Why a record that looks right is not believed; null: it is. */
+async function doubt(
+  window: FileWindow,
+  record: TopRecord,
+  familiar: Familiar,
+  chunked: boolean,
+): Promise<string | null> {
+  const { opcode, offset, content, length, probe } = record;
+  if (opcode === Opcode.HEADER && offset !== MAGIC_BYTES) return 'a second header';
+  if (opcode === Opcode.MESSAGE) {
+    if (chunked) return 'a message outside of the chunks';
+    // It has no crc. If nothing that makes sense follows, its length may be wrong, and so its content.
+    return (await isSane(window, content + length, familiar)) ? null : 'the length of a message is damaged';
+  }
+  if (!isReserved(opcode) && !isPrivate(opcode)) return null;
+  const next = await recordAt(window, content + length);
+  const strange = typeof next === 'string' || next.opcode < Opcode.MIN || next.opcode > Opcode.MAX;
+  return strange || isLikelyChunk(chunkHead(length, probe)) ? `a record of the unknown kind ${opcode}` : null;
+}
+
+/** A record, or the beginning of one where the file was cut. */
+async function isSane(window: FileWindow, offset: number, familiar: Familiar): Promise<boolean> {
+  if (typeof (await recordAt(window, offset)) !== 'string') return true;
+  const bytes = HEADER_BYTES + MESSAGE_PREFIX_BYTES;
+  if (window.size - offset < bytes) return true;
+  const start = await window.at(offset, bytes);
+  return start[0] === Opcode.MESSAGE && familiar(messagePrefix(start.subarray(HEADER_BYTES)));
 }
 
 /** Of the next chunk or message from `from` on; null: there is none. */
