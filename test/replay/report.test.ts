@@ -83,7 +83,7 @@ describe('a full result', () => {
         .filter(w => w !== ' ')
         .join('|'),
     );
-    const at = (seconds: number) => `${seconds.toFixed(1)}\u00a0s`;
+    const at = (seconds: number) => `${seconds.toFixed(2)}\u00a0s`;
     for (const t of full.series.texts) {
       const to = t.to_s === null ? 'open' : at(t.to_s);
       const said = [t.seed, t.text].filter(s => s !== '');

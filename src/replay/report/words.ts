@@ -10,8 +10,8 @@ export const counted = (n: number, one: string, many = `${one}s`): string =>
 export const nearly = (share: number): string =>
   share > 0.99 && share < 1 ? `${(Math.floor(share * 1000) / 10).toFixed(1)}\u00a0%` : percent(share);
 
-/** A time of the bag: `12.3 s`. */
-export const clock = (seconds: number): string => `${seconds.toFixed(1)}\u00a0s`;
+/** A time of the bag: `12.34 s`; a short text takes a hundredth. */
+export const clock = (seconds: number): string => `${seconds.toFixed(2)}\u00a0s`;
 
 export const ms = (value: number | null): string => unit(value, 'ms');
 
