@@ -2,11 +2,21 @@
 import { OxygenError } from '../core/errors';
 import type { ErrorCode } from '../core/errors';
 
+/** A bag that is damaged everywhere shall not fill a report. */
+const MOST = 100;
+
 export class Faults {
   readonly #byKey = new Map<string, OxygenError>();
 
   /** `key`: what and where; a later finding under the same key takes the place of the earlier one. */
   put(key: string, code: ErrorCode, message: string, details: Readonly<Record<string, unknown>> = {}): void {
+    if (this.#byKey.size >= MOST && !this.#byKey.has(key)) {
+      this.#byKey.set(
+        'more',
+        new OxygenError('BAG_DAMAGED', `there is more damage than these ${MOST} places; it is not listed`),
+      );
+      return;
+    }
     // Names and reasons come from the bag: whatever is in them, it is one line.
     const line = message.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ');
     this.#byKey.set(key, new OxygenError(code, line, { details }));

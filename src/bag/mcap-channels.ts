@@ -59,10 +59,6 @@ export class Channels {
     return this.#byId.has(id);
   }
 
-  get size(): number {
-    return this.#byId.size;
-  }
-
   /** `countOf`: messages of a channel; null: not known. */
   topics(countOf: (channel: number) => number | null): readonly BagTopic[] {
     return [...this.#byId.values()].map(({ id, topic, type, definition, serialization }) => ({

@@ -2,7 +2,7 @@
 import { Opcode } from '@mcap/core';
 import { COMPRESSIONS } from './compression';
 import { uint64, viewOf } from './file-window';
-import { MAX_DESCRIPTION_BYTES, MAX_PIECE_BYTES } from './limits';
+import { MAX_DESCRIPTION_BYTES, MAX_PIECE_BYTES, mib } from './limits';
 
 /** Opcode and length. */
 export const HEADER_BYTES = 9;
@@ -45,8 +45,6 @@ export const isPrivate = (opcode: number): boolean => opcode >= 0x80;
 
 /** What makes a record of this length impossible; null: nothing. `probe`: the first bytes of its content, up to PROBE_BYTES. */
 export function flawOf(opcode: number, length: number, probe: Uint8Array): string | null {
-  const limit =
-    opcode === Opcode.SCHEMA || opcode === Opcode.CHANNEL ? MAX_DESCRIPTION_BYTES : MAX_PIECE_BYTES;
   switch (opcode) {
     case Opcode.FOOTER:
       return length === FOOTER_CONTENT_BYTES ? null : `a footer of ${length} bytes`;
@@ -59,14 +57,19 @@ export function flawOf(opcode: number, length: number, probe: Uint8Array): strin
     case Opcode.CHUNK:
       return chunkHead(length, probe) === null ? 'a chunk that contradicts itself' : null;
     case Opcode.MESSAGE:
-      if (length < MESSAGE_PREFIX_BYTES) return `a message of ${length} bytes`;
+      return length < MESSAGE_PREFIX_BYTES
+        ? `a message of ${length} bytes`
+        : tooLong(opcode, length, MAX_PIECE_BYTES);
+    case Opcode.SCHEMA:
+    case Opcode.CHANNEL:
+      return tooLong(opcode, length, MAX_DESCRIPTION_BYTES);
+    default:
+      return null;
   }
-  if (opcode === Opcode.SCHEMA || opcode === Opcode.CHANNEL || opcode === Opcode.MESSAGE)
-    return length > limit
-      ? `a ${recordName(opcode)} of ${length} bytes, at most ${limit} bytes are read`
-      : null;
-  return null;
 }
+
+const tooLong = (opcode: number, length: number, limit: number): string | null =>
+  length > limit ? `a ${recordName(opcode)} of ${length} bytes, at most ${mib(limit)} are read` : null;
 
 /** Null if the lengths in it do not fit together. */
 export function chunkHead(length: number, probe: Uint8Array): ChunkHead | null {

@@ -40,7 +40,7 @@ export interface Bag {
   /** Names of the storage files, in the order in which they are read. */
   readonly files: readonly string[];
   readonly topics: ReadonlyMap<string, BagTopic>;
-  /** Of the first and the last message as far as the bag tells without being read; null: it does not. */
+  /** Of the first and the last message that are given; null: the bag does not tell. */
   readonly startNs: bigint | null;
   readonly endNs: bigint | null;
   /**
@@ -48,7 +48,12 @@ export interface Bag {
    * that is whole is given nevertheless.
    */
   readonly faults: readonly OxygenError[];
-  /** In ascending order of `logNs`, as far as the files have it that way. */
+  /**
+   * In ascending order of `logNs`: what is out of order by up to a second is put in order, what runs backwards further
+   * is given as the files have it and told of (BAG_DISORDER). Where no message falls on a whole day (UTC), the bag is cut
+   * in parts, and only the part with most messages is given: a stamp of 0 shall not make a replay idle for years.
+   * @throws OxygenError only for bugs; damage goes to `faults`
+   */
   messages(selection: BagSelection): AsyncIterable<BagMessage>;
   close(): Promise<void>;
 }

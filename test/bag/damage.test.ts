@@ -1,10 +1,11 @@
 /** Bags that are cut, flipped or lie about lengths: whole chunks are read, nothing wrong is given, each damage is told. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { Opcode } from '@mcap/core';
+import { Faults } from '../../src/bag/faults';
 import { OxygenError } from '../../src/core/errors';
 import { lines, readBag, writeBags } from './bags';
 import type { Line, Read } from './bags';
@@ -251,4 +252,43 @@ test('a message whose own compression is damaged is left out', async () => {
   expect(messageOf(read)).toMatch(
     /1 message cannot be decompressed and left out, the first of \/a: its zstd/,
   );
+});
+
+test('records of other kinds are passed over; one of a reserved kind is told of', async () => {
+  const file = readFileSync(at('no-index.mcap'));
+  const [first] = chunks(file);
+  const record = (opcode: number): Buffer =>
+    Buffer.concat([Buffer.of(opcode, 4, 0, 0, 0, 0, 0, 0, 0), Buffer.alloc(4)]);
+  const withRecord = (opcode: number): Buffer =>
+    Buffer.concat([file.subarray(0, first!.offset), record(opcode), file.subarray(first!.offset)]);
+  expect(await readBytes(withRecord(0x80))).toMatchObject({ lines: messages, faults: [] });
+  const reserved = await readBytes(withRecord(0x42));
+  expect(reserved!.lines).toEqual(messages);
+  expect(messageOf(reserved)).toMatch(/^BAG_DAMAGED .*a record of the unknown kind 66 was left out$/);
+});
+
+test('a chunk that has become a record of another kind is missed', async () => {
+  for (const name of ['plain.mcap', 'no-index.mcap'] as const) {
+    const file = readFileSync(at(name));
+    file[chunks(file)[1]!.offset]! = 0x86;
+    const read = await readBytes(file);
+    expect(read!.lines.length).toBeLessThan(messages.length);
+    expect(read!.faults.length).toBeGreaterThan(0);
+  }
+});
+
+test('a journal beside a database is told of', async () => {
+  copyFileSync(at('rows.db3'), at('journal.db3'));
+  writeFileSync(at('journal.db3-journal'), 'x'.repeat(600));
+  const read = await readBag(at('journal.db3'));
+  expect(read.lines).toHaveLength(400);
+  expect(messageOf(read)).toMatch(/a journal lies beside it: .*roll them back/);
+});
+
+test('a bag that is damaged everywhere gives a short list, in one line each', () => {
+  const faults = new Faults();
+  for (let i = 0; i < 1000; i++) faults.put(`${i}`, 'BAG_DAMAGED', `a\n\u001b[2Jb ${i}`);
+  expect(faults.list).toHaveLength(101);
+  expect(faults.list[0]!.message).toBe('a [2Jb 0');
+  expect(faults.list[100]!.message).toContain('more damage');
 });

@@ -122,6 +122,7 @@ test('files follow each other as metadata.yaml says, else by the numbers in thei
   const ordered = await readBag(at('ordered'));
   expect(ordered.files).toEqual(['b.mcap', 'a.mcap']);
   expect(ordered.lines).toEqual(messages);
+  expect((await readBag(at('ordered', 'metadata.yaml'))).lines).toEqual(messages);
   expect(ordered.faults.map(f => f.message)).toEqual(['gone.mcap is missing; it was left out']);
 });
 
