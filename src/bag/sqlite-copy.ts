@@ -4,9 +4,21 @@
  * behind holds the last messages: it is copied beside the link, and SQLite reads it there.
  */
 import { Database } from 'node-sqlite3-wasm';
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { OxygenError } from '../core/errors';
 import type { FileFaults } from './faults';
 import { MAX_PIECE_BYTES, mib } from './limits';
 
@@ -15,17 +27,19 @@ export interface OpenDatabase {
   close(): void;
 }
 
-/** Throws what SQLite says. */
+/** Throws what SQLite says, or OxygenError BAG_DAMAGED. */
 export function openUntouched(path: string, faults: FileFaults): OpenDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'oxygen-bag-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     const link = join(folder, 'bag.db3');
     symlinkSync(resolve(path), link);
-    bringLog(path, link, faults);
+    checkSize(path, bringLog(path, link, faults), faults);
     const db = new Database(link, { readOnly: true });
     // A write-ahead log is read without shared memory, which this SQLite does not have.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    // Else a database that is shorter than it should be is refused as a whole. Nothing is written: it is read only.
+    db.exec('PRAGMA writable_schema = ON');
     return {
       db,
       close: () => {
@@ -39,7 +53,8 @@ export function openUntouched(path: string, faults: FileFaults): OpenDatabase {
   }
 }
 
-function bringLog(path: string, link: string, faults: FileFaults): void {
+/** Whether there is one. */
+function bringLog(path: string, link: string, faults: FileFaults): boolean {
   const log = `${path}-wal`;
   const bytes = existsSync(log) ? statSync(log).size : 0;
   if (bytes > MAX_PIECE_BYTES)
@@ -55,4 +70,29 @@ function bringLog(path: string, link: string, faults: FileFaults): void {
       'a journal lies beside it: the recording ended in the middle of writing, and its last messages may be damaged. ' +
         'Copy the bag and open the copy once with sqlite3 to roll them back',
     );
+  return bytes > 0;
+}
+
+/** The header says how many pages there are. @throws OxygenError BAG_DAMAGED */
+function checkSize(path: string, hasLog: boolean, faults: FileFaults): void {
+  const header = Buffer.alloc(32);
+  const file = openSync(path, 'r');
+  try {
+    if (readSync(file, header, 0, header.length, 0) < header.length) return;
+    // A page of 65536 bytes is stored as 1.
+    const pageBytes = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16);
+    const bytes = pageBytes * header.readUInt32BE(28);
+    const { size } = fstatSync(file);
+    // SQLite would fill the page up with zeros and give them as data.
+    if (pageBytes > 0 && size % pageBytes > 0)
+      throw new OxygenError(
+        'BAG_DAMAGED',
+        `the database ${path} is cut in the middle of a page: copy it and cut the copy down to whole pages ` +
+          `("truncate -s ${size - (size % pageBytes)} COPY"), then all that is whole can be read`,
+      );
+    if (size < bytes && !hasLog)
+      faults.general('cut', `the database is cut: ${bytes - size} of its ${bytes} bytes are missing`);
+  } finally {
+    closeSync(file);
+  }
 }

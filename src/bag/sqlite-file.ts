@@ -14,8 +14,8 @@ export async function openSqlite(path: string, faults: FileFaults): Promise<Stor
   let opened;
   try {
     opened = openUntouched(path, faults);
-  } catch (cause) {
-    throw damaged(path, cause);
+  } catch (error) {
+    throw error instanceof OxygenError ? error : damaged(path, error);
   }
   const { db, close } = opened;
   try {

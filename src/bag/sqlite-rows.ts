@@ -2,6 +2,7 @@
  * The rows of a .db3 file in order of their time: a page of keys at a time from the index, then row by row, so that a
  * row on a damaged page costs that row only.
  */
+import { SQLite3Error } from 'node-sqlite3-wasm';
 import type { Database, QueryResult, Statement } from 'node-sqlite3-wasm';
 import { plural } from './faults';
 import type { FileFaults } from './faults';
@@ -35,6 +36,22 @@ export async function* readRows(
   faults: FileFaults,
 ): AsyncGenerator<readonly BagMessage[]> {
   const losses = new Losses(faults);
+  try {
+    yield* wholeRows(db, topics, selection, losses);
+  } catch (cause) {
+    if (!(cause instanceof SQLite3Error)) throw cause;
+    losses.end = cause.message;
+  } finally {
+    losses.tell();
+  }
+}
+
+function* wholeRows(
+  db: Database,
+  topics: ReadonlyMap<number, BagTopic>,
+  selection: StorageSelection,
+  losses: Losses,
+): Generator<readonly BagMessage[]> {
   const rows = new Rows(db, topics, selection.topics, losses);
   try {
     for (const page of keys(db, selection, losses)) {
@@ -54,7 +71,6 @@ export async function* readRows(
     }
   } finally {
     rows.close();
-    losses.tell();
   }
 }
 
@@ -92,7 +108,8 @@ function attempt(
   try {
     return { page: page() };
   } catch (cause) {
-    return { reason: reasonOf(cause) };
+    if (!(cause instanceof SQLite3Error)) throw cause;
+    return { reason: cause.message };
   }
 }
 
@@ -137,10 +154,11 @@ class Rows {
     try {
       row = this.#statement.get(key.id);
     } catch (cause) {
+      if (!(cause instanceof SQLite3Error)) throw cause;
       // A statement that has failed once fails again.
       this.close();
       this.#statement = this.#db.prepare(this.#sql);
-      this.#losses.row(reasonOf(cause));
+      this.#losses.row(cause.message);
       return null;
     }
     const { topic, ns, bytes, wanted, data } = row ?? {};
@@ -200,5 +218,3 @@ class Losses {
 
 const isInteger = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' || Number.isSafeInteger(value);
-
-const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
