@@ -18,6 +18,7 @@ import { renderReplayReport } from '../replay/report';
 import { PACES } from '../replay/result';
 import { planTopics } from '../replay/topic-plan';
 import type { TopicNames } from '../replay/topic-plan';
+import type { Owner } from '../replay/world';
 import { readParameters, withLimits } from '../ros/params';
 import { readRobotFile } from '../ros/robot-file';
 import { checkFolder, choice, integer, parseOperands, required, seconds, tokensPerFrame } from './args';
@@ -77,6 +78,8 @@ type ReplayOptions = Options<typeof OPTIONS>;
 
 /** Of a bag with damage. */
 const PARTIAL = 3;
+/** By a signal: no result. */
+const INTERRUPTED = 130;
 /** Warnings of the node that are shown. */
 const MOST_WARNINGS = 20;
 
@@ -114,6 +117,8 @@ async function run(bag: Bag, o: ReplayOptions): Promise<number> {
   const span = spanOf(bag, o);
   if (o['frame-log'] !== undefined) rmSync(o['frame-log'], { force: true });
 
+  const interrupt = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
   const progress = new Progress('replay');
   const speed = new Speed();
   const result = await replay({
@@ -125,12 +130,21 @@ async function run(bag: Bag, o: ReplayOptions): Promise<number> {
     prepared,
     pacing: pacingOf(o, prepared),
     instruction: o.instruction ?? null,
+    options: optionsOf(o, prepared.engine.threads),
     out: o.out ?? null,
+    signal: interrupt.signal,
     log,
     progress: (doneS, totalS) =>
       progress.update(doneS, totalS, `${doneS.toFixed(1)} of ${totalS.toFixed(1)} s`),
-    watch: work => speed.watch(work),
-  }).finally(() => progress.end());
+    turnOf: owner => speed.turnOf(owner),
+    begun: () => speed.begun(),
+  })
+    .catch((error: unknown) => {
+      if (!interrupt.signal.aborted) throw error;
+      return null;
+    })
+    .finally(() => progress.end());
+  if (result === null) return INTERRUPTED;
   if (o.report !== undefined) writeFileSync(o.report, renderReplayReport(result));
 
   const { summary } = result;
@@ -144,27 +158,31 @@ async function run(bag: Bag, o: ReplayOptions): Promise<number> {
 /** How fast the replay was; the one thing here that looks at a clock, and no result depends on it. */
 class Speed {
   readonly #startMs = performance.now();
-  #firstMs: number | null = null;
-  #runMs = 0;
+  #begunMs = 0;
+  #turnMs = 0;
+  #owner: Owner = 'node';
+  readonly #ms: Record<Owner, number> = { engine: 0, node: 0 };
 
-  async watch<T>(work: () => Promise<T>): Promise<T> {
-    const fromMs = performance.now();
-    this.#firstMs ??= fromMs;
-    try {
-      return await work();
-    } finally {
-      this.#runMs += performance.now() - fromMs;
-    }
+  begun(): void {
+    this.#begunMs = this.#turnMs = performance.now();
+    this.#ms.engine = this.#ms.node = 0;
+  }
+
+  turnOf(owner: Owner): void {
+    const now = performance.now();
+    this.#ms[this.#owner] += now - this.#turnMs;
+    this.#turnMs = now;
+    this.#owner = owner;
   }
 
   line(frames: number): string {
-    const now = performance.now();
-    const playedS = (now - (this.#firstMs ?? now)) / 1000;
-    const loadedS = (now - this.#startMs) / 1000 - playedS;
-    const overhead = (playedS * 1000) / this.#runMs - 1;
+    this.turnOf('node');
+    const { engine, node } = this.#ms;
+    const s = (ms: number): string => (ms / 1000).toFixed(1);
+    const playedMs = engine + node;
     return (
-      `${frames} frames in ${playedS.toFixed(1)} s (${(frames / playedS).toFixed(1)} frames/s), loaded in ${loadedS.toFixed(1)} s; ` +
-      `model ${(this.#runMs / 1000).toFixed(1)} s, all else ${(100 * overhead).toFixed(1)} % on top`
+      `${frames} frames in ${s(playedMs)} s (${((1000 * frames) / playedMs).toFixed(1)} frames/s); the engine took ` +
+      `${s(engine)} s of them, all else ${((100 * node) / engine).toFixed(1)} % on top; loaded in ${s(this.#begunMs - this.#startMs)} s`
     );
   }
 }
@@ -185,6 +203,25 @@ function preparedOf(o: ReplayOptions, log: Parameters<typeof prepare>[2]): Prepa
   });
   const values = readParameters(given);
   return prepare({ engine, robot }, one => withLimits(values, given, one), log);
+}
+
+/** Of the command line that gives the same again. */
+function optionsOf(o: ReplayOptions, threads: number): string[] {
+  const elsewhere: ReadonlySet<string> = new Set([
+    'engine',
+    'robot',
+    'out',
+    'report',
+    'frame-log',
+    'threads',
+  ]);
+  const files: ReadonlySet<string> = new Set(['cost', 'params-file']);
+  const given = Object.entries(o).flatMap(([name, value]) =>
+    elsewhere.has(name) || typeof value === 'boolean'
+      ? []
+      : [value].flat().flatMap(one => [`--${name}`, files.has(name) ? basename(one) : one]),
+  );
+  return [...given, '--threads', String(threads)];
 }
 
 function seedOf(text: string): bigint {

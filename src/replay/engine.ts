@@ -15,7 +15,6 @@ export interface VirtualCosts {
   readonly askMs: number;
 }
 
-/** `watch` is around each real run of the model, for those who measure. */
 export class LocalEngine implements EngineClient {
   readonly restarts = 0;
   readonly lastError = '';
@@ -31,18 +30,13 @@ export class LocalEngine implements EngineClient {
   #ready: ((info: EngineInfo) => void) | null = null;
   #up = false;
 
-  constructor(
-    options: EngineOptions,
-    world: VirtualWorld,
-    costs: VirtualCosts,
-    watch: <T>(work: () => Promise<T>) => Promise<T>,
-  ) {
+  constructor(options: EngineOptions, world: VirtualWorld, costs: VirtualCosts) {
     this.#options = options;
     this.#world = world;
     this.#askNs = Math.round(costs.askMs * 1e6);
     const post = (messages: readonly FromEngine[]): void =>
       world.soon(() => messages.forEach(message => this.#hear(message)));
-    this.#host = new EngineHost(post, virtualTime(world, costs.table, watch));
+    this.#host = new EngineHost(post, virtualTime(world, costs.table));
   }
 
   start(): Promise<EngineInfo> {
@@ -58,7 +52,7 @@ export class LocalEngine implements EngineClient {
   send(message: ToEngine): boolean {
     if (!this.#up) return false;
     const ns = message.type === 'frame' ? this.#world.nowNs + this.#askNs : this.#world.nowNs;
-    this.#world.at(ns, () => this.#host.onMessage(message));
+    this.#world.at(ns, () => this.#host.onMessage(message), 'engine');
     return true;
   }
 
@@ -80,11 +74,7 @@ export class LocalEngine implements EngineClient {
 }
 
 /** Every run takes as long as the table says. */
-const virtualTime = (
-  world: VirtualWorld,
-  costs: CostTable,
-  watch: <T>(work: () => Promise<T>) => Promise<T>,
-): EngineTime => {
+const virtualTime = (world: VirtualWorld, costs: CostTable): EngineTime => {
   const table = new RunCosts(costs);
   return {
     now: () => world.nowNs / 1e6,
@@ -92,7 +82,7 @@ const virtualTime = (
     costs,
     run: async (kind, batch, work) => {
       try {
-        return await world.hold(watch(work));
+        return await world.hold(work());
       } finally {
         await world.pass(table.expected(kind, batch));
       }
@@ -111,9 +101,8 @@ const timersOf = (world: VirtualWorld): SchedulerLike => ({
         throw new OxygenError('INTERNAL', 'a virtual timer was to be repeated');
       },
     });
-    subscription.add(
-      world.at(world.nowNs + Math.round(delay * 1e6), () => work.call(action, state as never)),
-    );
+    const call = (): void => work.call(action, state as never);
+    subscription.add(world.at(world.nowNs + Math.round(delay * 1e6), call, 'engine'));
     return subscription;
   },
 });

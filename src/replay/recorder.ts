@@ -28,7 +28,7 @@ export interface RecorderOptions {
 }
 
 /** What only the whole replay knows. */
-export type ReplayEnd = Pick<ReplaySummary, 'bag' | 'settings' | 'partial' | 'faults'> &
+export type ReplayEnd = Pick<ReplaySummary, 'bag' | 'settings' | 'partial' | 'faults' | 'notes'> &
   Pick<ReplaySeries, 'thumbnails'>;
 
 const MAX_INSTRUCTIONS = 500;

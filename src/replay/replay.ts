@@ -2,7 +2,7 @@
  * Plays a bag through the node: the same node and the same engine as on the robot, with the bag in place of the ROS graph
  * and virtual time (or the clock of this machine) in place of ROS time.
  */
-import type { Bag } from '../bag/types';
+import type { Bag, BagMessage } from '../bag/types';
 import { OxygenError, toOxygenError } from '../core/errors';
 import { createEngineClient } from '../engine/client';
 import type { EngineInfo } from '../engine/protocol';
@@ -27,6 +27,7 @@ import { resolved } from './topic-plan';
 import type { TopicNames, TopicPlan } from './topic-plan';
 import { Witness } from './witness';
 import { RealWorld, VirtualWorld } from './world';
+import type { Owner } from './world';
 
 /** Played is [from, to] on the time axis of the bag, which begins with its first message. */
 export interface Span {
@@ -51,10 +52,16 @@ export interface ReplayInput {
   readonly instruction: string | null;
   /** Where the result bag goes; null: nowhere. */
   readonly out: string | null;
+  /** As in ReplaySummary. */
+  readonly options: readonly string[];
+  /** Ends the replay with its reason; nothing is written then. */
+  readonly signal: AbortSignal;
   readonly log: Logger;
+  /** All is loaded. */
+  readonly begun: () => void;
   readonly progress: (doneS: number, totalS: number) => void;
-  /** Around each run of the model, for those who measure. */
-  readonly watch: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Whose work begins, for those who measure; with `fast` only. */
+  readonly turnOf: (owner: Owner) => void;
 }
 
 /** Messages after which results that wait for the disk are waited for. */
@@ -86,7 +93,7 @@ export async function replay(input: ReplayInput): Promise<ReplayResult> {
 async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayResult> {
   const { bag, plan, span, prepared, names, pacing } = input;
   const { robot, values } = prepared;
-  const virtual = pacing.pace === 'fast' ? new VirtualWorld() : null;
+  const virtual = pacing.pace === 'fast' ? new VirtualWorld(input.turnOf) : null;
   const real = virtual === null ? new RealWorld() : null;
   const world = virtual ?? real!;
   const bagNs = (): bigint => span.fromNs + BigInt(world.nowNs);
@@ -112,7 +119,7 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
   });
   const engine = witness.engine(
     pacing.pace === 'fast'
-      ? new LocalEngine(prepared.engine, virtual!, pacing.costs, input.watch)
+      ? new LocalEngine(prepared.engine, virtual!, pacing.costs)
       : createEngineClient(prepared.engine, line => input.log.warn(line)),
   );
   const worker = virtual === null ? new Preprocessor() : null;
@@ -149,15 +156,18 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
     const info = board.engine!;
     witness.thumbnails = new Thumbnails({ ...info, originNs: span.startNs, ...span });
     real?.begin();
+    input.begun();
     node.activate();
     status();
     if (input.instruction !== null) {
       surroundings.handlers().instruction(input.instruction, { publisher: 'command line', sentNs: 0n });
     }
+    for (const message of await latched(input)) checked(drops, message.topic, () => deliver(message));
     let messages = 0;
     for await (const message of bag.messages({ topics: new Set(plan.uses.keys()), ...span })) {
       const ns = Number(message.logNs - span.fromNs);
       await world.advance(ns);
+      input.signal.throwIfAborted();
       checked(drops, message.topic, () => deliver(message));
       messages += 1;
       if (messages % FLUSH_EVERY === 0) await out?.flush();
@@ -172,6 +182,7 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
       settings: settings(input, info),
       partial: bag.faults.some(({ code }) => code === 'BAG_DAMAGED'),
       faults: bag.faults.map(({ code, message }) => ({ code, message })),
+      notes: plan.notes,
       thumbnails: await witness.thumbnails.done(),
     };
     return recorder.result(end);
@@ -180,6 +191,17 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
     await world.wait(node.close());
     await worker?.close();
   }
+}
+
+/** Whoever begins in the middle has the instruction of before, as a late subscriber gets what is latched. */
+async function latched({ bag, plan, span }: ReplayInput): Promise<readonly BagMessage[]> {
+  const { startNs, fromNs } = span;
+  const topics = [...plan.uses].filter(([, uses]) => uses.some(({ kind }) => kind === 'instruction'));
+  let last: BagMessage | null = null;
+  if (topics.length === 0 || fromNs <= startNs) return [];
+  const before = { topics: new Set(topics.map(([topic]) => topic)), fromNs: null, toNs: fromNs };
+  for await (const message of bag.messages(before)) last = { ...message, data: message.data.slice() };
+  return last === null ? [] : [last];
 }
 
 /** A message that cannot be read is a drop, as for the node. */
@@ -217,7 +239,7 @@ function bagSummary({ bag, name, span }: ReplayInput, messages: number): ReplayS
   };
 }
 
-function settings({ prepared, pacing }: ReplayInput, info: EngineInfo): ReplaySummary['settings'] {
+function settings({ prepared, pacing, options }: ReplayInput, info: EngineInfo): ReplaySummary['settings'] {
   const { robot, engine } = prepared;
   const { tokensPerFrame } = engine.tunables;
   return {
@@ -232,5 +254,6 @@ function settings({ prepared, pacing }: ReplayInput, info: EngineInfo): ReplaySu
     denoise_steps: engine.denoiseSteps,
     threads: engine.threads,
     cost: pacing.pace === 'fast' ? pacing.costName : null,
+    options,
   };
 }

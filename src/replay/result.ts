@@ -75,10 +75,14 @@ export interface ReplaySummary {
     readonly threads: number;
     /** Where the stage times come from; null with `--pace real`. */
     readonly cost: string | null;
+    /** The command line that gives the same again, without engine, robot and results; of files the names only. */
+    readonly options: readonly string[];
   };
   /** True: damage in the bag; all that was whole was played. */
   readonly partial: boolean;
   readonly faults: readonly { readonly code: string; readonly message: string }[];
+  /** What is not in the bag and could be, for people. */
+  readonly notes: readonly string[];
   readonly frames: number;
   readonly chunks: number;
   /** Commands on `action`, and the share of them that played a step of a chunk. */

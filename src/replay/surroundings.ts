@@ -19,6 +19,7 @@ export function replaySurroundings(
   published: (output: OutputKey, message: object) => void,
 ): ReplaySurroundings {
   let handlers: Handlers | null = null;
+  const timers: ActionTimer[] = [];
   const outputs = Object.fromEntries(
     Object.keys(OUTPUTS).map(key => [
       key,
@@ -31,9 +32,13 @@ export function replaySurroundings(
     nextTurn: call => world.soon(call),
     open: (_robot, _actionType, theirs) => {
       handlers = theirs;
-      return { outputs, topics: [], close: () => undefined };
+      return { outputs, topics: [], close: () => timers.forEach(timer => timer.stop()) };
     },
-    actionTimer: (hz, onTicks) => new WorldTimer(world, hz, onTicks),
+    actionTimer: (hz, onTicks) => {
+      const timer = new WorldTimer(world, hz, onTicks);
+      timers.push(timer);
+      return timer;
+    },
     handlers: () => handlers!,
   };
 }

@@ -135,7 +135,7 @@ function recordedActions(
     ? `${name} is ${topic.type}; recorded actions may be ${types}`
     : `the bag has no topic ${name}` + (others.length > 0 ? `; it has ${others.join(', ')}` : '');
   if (action !== null) faults.push(`recorded actions: ${what}`);
-  else notes.push(`nothing to compare with: ${what}; name the recorded commands with --action-topic`);
+  else notes.push(`no recorded actions: ${what}; name them with --action-topic`);
   return null;
 }
 

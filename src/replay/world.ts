@@ -13,8 +13,12 @@ export interface World {
   wait<T>(work: Promise<T>): Promise<T>;
 }
 
+/** Who does what happens: the engine, or the node and all that is around it. */
+export type Owner = 'engine' | 'node';
+
 interface Event {
   readonly ns: number;
+  readonly owner: Owner;
   readonly call: () => void;
 }
 
@@ -27,17 +31,23 @@ export class VirtualWorld implements World {
   #nowNs = 0;
   /** Ascending. */
   readonly #events: Event[] = [];
+  readonly #turnOf: (owner: Owner) => void;
   #held = 0;
   #released: () => void = () => undefined;
   /** Somebody who awaited has been called, and may not have gone on yet. */
   #stirred = false;
 
+  /** `turnOf` is told whose work begins, for those who measure. */
+  constructor(turnOf: (owner: Owner) => void = () => undefined) {
+    this.#turnOf = turnOf;
+  }
+
   get nowNs(): number {
     return this.#nowNs;
   }
 
-  at(ns: number, call: () => void): () => void {
-    const event: Event = { ns: Math.max(ns, this.#nowNs), call };
+  at(ns: number, call: () => void, owner: Owner = 'node'): () => void {
+    const event: Event = { ns: Math.max(ns, this.#nowNs), owner, call };
     let i = this.#events.length;
     while (i > 0 && this.#events[i - 1]!.ns > event.ns) i--;
     this.#events.splice(i, 0, event);
@@ -51,13 +61,14 @@ export class VirtualWorld implements World {
     this.at(this.#nowNs, call);
   }
 
-  /** Resolves when so much time has passed. */
+  /** Resolves when a run of the engine has taken so much time. */
   pass(ms: number): Promise<void> {
     return new Promise(resolve => {
-      this.at(this.#nowNs + Math.round(ms * 1e6), () => {
+      const end = (): void => {
         this.#stirred = true;
         resolve();
-      });
+      };
+      this.at(this.#nowNs + Math.round(ms * 1e6), end, 'engine');
     });
   }
 
@@ -94,8 +105,10 @@ export class VirtualWorld implements World {
     const event = this.#events.shift();
     if (event === undefined) return turn();
     this.#nowNs = event.ns;
+    this.#turnOf(event.owner);
     event.call();
     await this.#settle();
+    this.#turnOf('node');
   }
 
   /** All that was called has gone on as far as it can at this time. */

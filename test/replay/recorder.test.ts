@@ -26,9 +26,11 @@ const endOf = (from_s: number, to_s: number): ReplayEnd => ({
     denoise_steps: 10,
     threads: 1,
     cost: 'engine.json',
+    options: [],
   },
   partial: false,
   faults: [],
+  notes: [],
   thumbnails: [],
 });
 

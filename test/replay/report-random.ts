@@ -100,10 +100,11 @@ export const anyResult: fc.Arbitrary<ReplayResult> = fc.record({
     settings: fc.record({
       engine: words, precision: words, provider: words, robot: words, pace: fc.constantFrom(...PACES), mode: fc.constantFrom(...MODES),
       tokens_per_frame: fc.constantFrom(0, 5, 'auto' as const), seed: fc.constantFrom('0', '18446744073709551615'), denoise_steps: fc.nat(),
-      threads: fc.nat(), cost: fc.option(words),
+      threads: fc.nat(), cost: fc.option(words), options: fc.array(words, { maxLength: 3 }),
     }),
     partial: fc.boolean(),
     faults: fc.array(fc.record({ code: fc.constantFrom('BAG_DAMAGED', 'BAG_DISORDER', '<b>'), message: words }), { maxLength: 12 }),
+    notes: fc.array(words, { maxLength: 2 }),
     frames: fc.nat(), chunks: fc.nat(), actions: fc.nat(), fresh_ratio: share, tokens: fc.nat(),
     requests: fc.record({ finished: fc.nat(), by_reason: fc.dictionary(fc.constantFrom(...END_REASONS), fc.nat()), open: fc.nat() }),
     drops: fc.dictionary(fc.constantFrom('IMAGE_CORRUPT', 'CHUNK_STALE', 'toString', 'of another day'), fc.nat()),

@@ -195,9 +195,11 @@ export async function sample(): Promise<ReplayResult> {
       settings: {
         engine: 'demo', precision: 'fp32', provider: 'cpu', robot: 'demo_arm', pace: 'fast', mode: 'oxygen', tokens_per_frame: 5,
         seed: '8601', denoise_steps: 10, threads: 1, cost: 'engine.json',
+        options: ['--tokens-per-frame', '5', '--seed', '8601', '--threads', '1'],
       },
       partial: false,
       faults: [],
+      notes: [],
       frames: 1239,
       chunks: 1238,
       actions: 4158,

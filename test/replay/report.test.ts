@@ -136,8 +136,7 @@ describe('a full result', () => {
 
   test('tells how to do it again, without a path of this machine', () => {
     expect(textOf(of('pre')[0] as Element)).toBe(
-      'oxygen replay BAG --engine DIR --robot FILE \\\n  --mode oxygen --tokens-per-frame 5 --seed 8601 --pace fast \\\n' +
-        '  --threads 1 \\\n  --start 0 --duration 60 \\\n  --action-topic /action \\\n  --report report.html',
+      'oxygen replay BAG --engine DIR --robot FILE \\\n  --tokens-per-frame 5 --seed 8601 --threads 1 \\\n  --report report.html',
     );
   });
 
@@ -327,15 +326,13 @@ describe('parts of a result', () => {
     }
   }); // prettier-ignore
 
-  test('a quarter of a bag, an odd topic: the command can be pasted', () => {
-    const comparison = {
-      ...(full.summary.comparison as NonNullable<ReplaySummary['comparison']>),
-      topic: "/it's here",
-    };
-    const bag = { ...full.summary.bag, from_s: 10.25, to_s: 20.5 };
-    const text = textOf(of('pre', read(changed({ bag, comparison })))[0] as Element);
-    expect(text).toContain('--start 10.25 --duration 10.25');
-    expect(text).toContain(`--action-topic '/it'\\''s here'`);
+  test('odd options: the command can be pasted', () => {
+    const options = ['--start', '10.25', '--action-topic', "/it's here", '--instruction', 'go "left"'];
+    const settings = { ...full.summary.settings, options };
+    const text = textOf(of('pre', read(changed({ settings })))[0] as Element);
+    expect(text).toContain(
+      `--start 10.25 --action-topic '/it'\\''s here' --instruction 'go "left"' \\\n  --report`,
+    );
   });
 });
 

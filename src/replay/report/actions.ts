@@ -63,16 +63,15 @@ const openLoop = ({ topic, type, used, refused, refusal }: Comparison): Child =>
     : h('p', { class: 'words' }, h('em', {}, `${counted(refused, 'recorded message')} could not be used: `), refusal),
 ]; // prettier-ignore
 
-const notRecorded = ({ series }: ReplayResult): Markup =>
+const notRecorded = ({ summary, series }: ReplayResult): Markup =>
   h(
     'p',
     { class: 'words' },
     h('em', {}, 'Nothing to compare with. '),
-    'Looked for were recorded commands on the node’s own topic ',
-    mono('action'),
-    `, of type ${RECORDED_ACTION_TYPES.join(', ')}` +
+    `Looked for were recorded commands of type ${RECORDED_ACTION_TYPES.join(', ')}` +
       (series.actions.length === 0 ? '' : `, for ${listed(series.actions.map(a => a.name))}`) +
-      '. If the recording has them under another name, say which: ',
+      [...summary.notes.map(note => `; ${note}`), '. '].join('') +
+      'If the recording has them under another name, say which: ',
     mono('--action-topic TOPIC'),
     '.',
   );

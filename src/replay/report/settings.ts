@@ -11,8 +11,8 @@ export function settingsSection(summary: ReplaySummary): Markup {
     'settings',
     'Settings',
     s.pace === 'fast'
-      ? 'The same command on the same files gives the same figures, whatever else the machine does. Parameters, an instruction and other names of topics are to be given again, if they were.'
-      : 'The same command gives figures of the machine on which it runs. Parameters, an instruction and other names of topics are to be given again, if they were.',
+      ? 'The same command on the same files gives the same figures, whatever else the machine does.'
+      : 'The same command gives figures of the machine on which it runs.',
     h('pre', {}, mono(command(summary))),
     table(
       ['', ''],
@@ -35,25 +35,11 @@ export function settingsSection(summary: ReplaySummary): Markup {
   );
 } // prettier-ignore
 
-/** Of the engine, which replay takes by itself. */
-const OWN_COSTS = 'engine.json';
-
 /** `BAG`, `DIR` and `FILE` stand for paths, which differ from machine to machine. */
-function command({ bag, settings: s, comparison }: ReplaySummary): string {
-  const parts = [
-    'oxygen replay BAG --engine DIR --robot FILE',
-    `--mode ${s.mode} --tokens-per-frame ${s.tokens_per_frame} --seed ${s.seed} --pace ${s.pace}`,
-    `--threads ${s.threads}${s.cost === null || s.cost === OWN_COSTS ? '' : ` --cost ${quoted(s.cost)}`}`,
-    ...(bag.from_s > 0 || bag.to_s < bag.duration_s
-      ? [`--start ${seconds(bag.from_s)} --duration ${seconds(bag.to_s - bag.from_s)}`]
-      : []),
-    ...(comparison ? [`--action-topic ${quoted(comparison.topic)}`] : []),
-    '--report report.html',
-  ];
-  return parts.join(' \\\n  ');
-}
-
-const seconds = (value: number): string => String(Number(value.toFixed(3)));
+const command = ({ settings: { options } }: ReplaySummary): string =>
+  ['oxygen replay BAG --engine DIR --robot FILE', options.map(quoted).join(' '), '--report report.html']
+    .filter(part => part !== '')
+    .join(' \\\n  ');
 
 /** As a shell reads it. */
 const quoted = (word: string): string =>
