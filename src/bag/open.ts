@@ -38,7 +38,7 @@ export async function openBag(path: string): Promise<Bag> {
   }
 }
 
-/** A file of which nothing can be read costs that file only, unless it is the only one. */
+/** A file of which nothing can be read costs that file only, unless nothing can be read of any. */
 async function openAll(files: readonly BagFile[], faults: Faults): Promise<readonly StorageFile[]> {
   const opened: StorageFile[] = [];
   try {
@@ -46,7 +46,7 @@ async function openAll(files: readonly BagFile[], faults: Faults): Promise<reado
       try {
         opened.push(await openFile(file, faults));
       } catch (error) {
-        if (files.length === 1 || !(error instanceof OxygenError)) throw error;
+        if (!(error instanceof OxygenError) || (file === files.at(-1) && opened.length === 0)) throw error;
         faults.put(`open:${file.name}`, 'BAG_DAMAGED', `${file.name}: ${error.message}; it was left out`);
       }
     }

@@ -211,3 +211,13 @@ test('an empty file among others costs that file only', async () => {
   ]);
   expect(START_NS).toBe(messages[0]![1]);
 });
+
+test('a bag of which no file can be read is refused', async () => {
+  mkdirSync(at('all-damaged'));
+  for (const name of ['x_0.db3', 'x_1.db3'])
+    writeFileSync(at('all-damaged', name), 'SQLite format 3\0 and no more');
+  await expect(openBag(at('all-damaged'))).rejects.toMatchObject({
+    code: 'BAG_DAMAGED',
+    message: expect.stringMatching(/nothing of the database .*x_1.db3 can be read/),
+  });
+});
