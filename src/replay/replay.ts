@@ -188,6 +188,7 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
     return recorder.result(end);
   } finally {
     playing = false;
+    surroundings.stop();
     await world.wait(node.close());
     await worker?.close();
   }

@@ -11,6 +11,8 @@ export type OutputKey = keyof Outputs;
 export interface ReplaySurroundings extends Surroundings {
   /** What the node does with its inputs; before it is open, nothing. */
   handlers(): Handlers;
+  /** No tick comes any more. */
+  stop(): void;
 }
 
 export function replaySurroundings(
@@ -32,7 +34,7 @@ export function replaySurroundings(
     nextTurn: call => world.soon(call),
     open: (_robot, _actionType, theirs) => {
       handlers = theirs;
-      return { outputs, topics: [], close: () => timers.forEach(timer => timer.stop()) };
+      return { outputs, topics: [], close: () => undefined };
     },
     actionTimer: (hz, onTicks) => {
       const timer = new WorldTimer(world, hz, onTicks);
@@ -40,6 +42,7 @@ export function replaySurroundings(
       return timer;
     },
     handlers: () => handlers!,
+    stop: () => timers.forEach(timer => timer.stop()),
   };
 }
 

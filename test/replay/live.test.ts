@@ -2,13 +2,14 @@
  * The node under a bag that is played into its graph as `ros2 bag play --clock` does it: once, in a loop (O-06), with a
  * pause, with a leap; and the replay of that bag beside it. Player and reader stand on libraries that others wrote.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { PeerEvent } from '../ros/harness';
 import { ENGINES, NodeProcess, Peer, ROBOTS, killAll, sleep } from '../ros/harness';
 import { oxygen } from '../support/engines';
+import { costFile } from './fixed-costs';
 import { framesOf, isOfBag } from './frame-log';
 import { CAMERA, Player, SAMPLE, bagContents, stampNs } from './player';
 
@@ -29,12 +30,6 @@ const inBag = (stamp: { sec: number; nanosec: number }): number =>
 const ONCE_S = 5;
 const folder = mkdtempSync(join(tmpdir(), 'oxygen-live-'));
 const frameLog = join(folder, 'node.jsonl');
-/** ms on a quiet machine, about as when the sample was recorded. The engine may have been built on a busy one. */
-const COSTS = {
-  ...{ vision: 1.4, prefill: 2.1, denoiseStep: 0.6, seed: 1.6 },
-  decode: { 1: 0.8, 4: 1, 8: 1.2 },
-};
-
 let node: NodeProcess;
 let peer: Peer;
 
@@ -125,10 +120,8 @@ test('what entered the engine, and its chunks, are those of a replay of the same
   );
   const [replayLog, out] = [join(folder, 'replay.jsonl'), join(folder, 'replay.mcap')];
   const engine = ['--engine', join(ENGINES, 'demo'), '--robot', join(ROBOTS, 'demo.yaml'), '--threads', '1'];
-  const cost = join(folder, 'cost.json');
-  writeFileSync(cost, JSON.stringify(COSTS));
   const { code, stderr } = await oxygen([
-    ...['replay', SAMPLE, ...engine, '--duration', String(ONCE_S), '--cost', cost],
+    ...['replay', SAMPLE, ...engine, '--duration', String(ONCE_S), '--cost', costFile(folder)],
     ...['--frame-log', replayLog, '--out', out],
   ]);
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);

@@ -1,0 +1,117 @@
+/** Virtual time: order, standing still, and what waits for what. */
+import fc from 'fast-check';
+import { RealWorld, VirtualWorld } from '../../src/replay/world';
+
+const later = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
+
+test('events happen in the order of their times, those of one time in the order in which they were asked for', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(5), { maxLength: 30 }), async times => {
+      const world = new VirtualWorld();
+      const seen: [number, number][] = [];
+      times.forEach((ns, i) => world.at(ns, () => seen.push([world.nowNs, i])));
+      await world.advance(10);
+      expect(seen).toEqual(times.map((ns, i) => [ns, i]).sort(([a, i], [b, j]) => a! - b! || i! - j!));
+      expect(world.nowNs).toBe(10);
+    }),
+  );
+});
+
+test('an event in the past happens now, one beyond the end waits, and one that is taken back does not happen', async () => {
+  const world = new VirtualWorld();
+  const seen: string[] = [];
+  await world.advance(100);
+  world.at(50, () => seen.push(`past at ${world.nowNs}`));
+  world.at(201, () => seen.push(`beyond at ${world.nowNs}`));
+  world.at(150, () => seen.push('taken back'))();
+  await world.advance(200);
+  expect(seen).toEqual(['past at 100']);
+  await world.advance(300);
+  expect(seen).toEqual(['past at 100', 'beyond at 201']);
+});
+
+test('what an event begins at its own time is done before time goes on', async () => {
+  const world = new VirtualWorld();
+  const seen: string[] = [];
+  world.at(10, () => {
+    seen.push('a');
+    world.soon(() => {
+      seen.push(`b at ${world.nowNs}`);
+      world.soon(() => seen.push(`c at ${world.nowNs}`));
+    });
+  });
+  world.at(11, () => seen.push('d'));
+  await world.advance(20);
+  expect(seen).toEqual(['a', 'b at 10', 'c at 10', 'd']);
+});
+
+test('time stands still while something is held, however long that takes and whatever follows of it', async () => {
+  const world = new VirtualWorld();
+  const seen: string[] = [];
+  world.at(10, () => {
+    void (async () => {
+      await world.hold(later(20));
+      await null;
+      await world.hold(later(1));
+      for (let i = 0; i < 50; i++) await null;
+      seen.push(`held until ${world.nowNs}`);
+      await world.pass(1e-6 * 5);
+      await null;
+      seen.push(`passed at ${world.nowNs}`);
+    })();
+  });
+  world.at(12, () => seen.push('12'));
+  world.at(16, () => seen.push('16'));
+  await world.advance(100);
+  expect(seen).toEqual(['held until 10', '12', 'passed at 15', '16']);
+});
+
+test('held work that fails lets time go on', async () => {
+  const world = new VirtualWorld();
+  const failed: string[] = [];
+  world.at(
+    1,
+    () =>
+      void world
+        .hold(later(1).then(() => Promise.reject(new Error('no'))))
+        .catch(e => failed.push(String(e))),
+  );
+  await world.advance(5);
+  expect([failed, world.nowNs]).toEqual([['Error: no'], 5]);
+});
+
+test('waiting lets time go on as far as the work needs it, and no farther', async () => {
+  const world = new VirtualWorld();
+  let far = false;
+  world.at(1000, () => {
+    far = true;
+  });
+  expect(await world.wait(world.pass(1e-6 * 7).then(() => 'done'))).toBe('done');
+  expect([world.nowNs, far]).toEqual([7, false]);
+  await expect(world.wait(later(5).then(() => Promise.reject(new Error('no'))))).rejects.toThrow('no');
+  expect(far).toBe(true); // nothing else was there to wait for
+});
+
+test('whose work it is: runs of the engine, and all else', async () => {
+  const turns: string[] = [];
+  const world = new VirtualWorld(owner => turns.push(owner));
+  world.at(1, () => undefined);
+  world.at(2, () => undefined, 'engine');
+  void world.pass(1e-6 * 3);
+  await world.advance(5);
+  expect(turns).toEqual(['node', 'node', 'engine', 'node', 'engine', 'node']);
+});
+
+test('real time is that of the clock, from its beginning on', async () => {
+  const world = new RealWorld();
+  await later(30);
+  world.begin();
+  const seen: number[] = [];
+  world.at(10e6, () => seen.push(world.nowNs));
+  world.at(15e6, () => seen.push(-1))();
+  await world.advance(30e6);
+  expect(world.nowNs).toBeGreaterThanOrEqual(29e6);
+  expect(seen).toHaveLength(1);
+  expect(seen[0]).toBeGreaterThanOrEqual(9e6);
+  expect(await world.wait(Promise.resolve(3))).toBe(3);
+});
