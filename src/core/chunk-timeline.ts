@@ -111,7 +111,7 @@ export class ChunkTimeline {
   /** What plays stops at once. */
   stop(nowNs: bigint): void {
     const span = this.#playing && this.#span(this.#playing, this.#clock.at(nowNs));
-    if (span && span.toNs > span.fromNs) this.#played.push(span);
+    if (span && span.toNs > span.fromNs) this.#remember(span);
     this.#playing = null;
     this.#deltas?.stop();
   }
@@ -207,6 +207,13 @@ export class ChunkTimeline {
     const spans = [...this.#played];
     if (this.#playing) spans.push(this.#span(this.#playing, nowNs));
     return spans.reduce((sum, span) => sum + max(0n, span.toNs - max(span.fromNs, sinceNs)), 0n);
+  }
+
+  /** Chunks that follow each other without a gap are one stretch: thirty a second would be many to add up. */
+  #remember(span: Span): void {
+    const last = this.#played.at(-1);
+    if (last?.toNs !== span.fromNs) this.#played.push(span);
+    else this.#played[this.#played.length - 1] = { fromNs: last.fromNs, toNs: span.toNs };
   }
 
   #span({ enteredNs, track }: Playing, nowNs: bigint): Span {

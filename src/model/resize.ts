@@ -33,7 +33,8 @@ export function resizeWithPad(
       { details: { inWidth: image.width, inHeight: image.height, width, height } },
     );
   }
-  const picture = SCALE[profile](image, rotate, newWidth, newHeight);
+  const same = rotate === 0 && newWidth === image.width && newHeight === image.height;
+  const picture = same ? image.data : SCALE[profile](image, rotate, newWidth, newHeight);
   const out = new Uint8Array(width * height * 3);
   const left = (width - newWidth) >> 1;
   const top = (height - newHeight) >> 1;

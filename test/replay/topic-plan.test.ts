@@ -1,5 +1,5 @@
 import type { BagTopic } from '../../src/bag/types';
-import { OxygenError } from '../../src/core/errors';
+import type { OxygenError } from '../../src/core/errors';
 import { planTopics, resolved } from '../../src/replay/topic-plan';
 import type { TopicNames } from '../../src/replay/topic-plan';
 import { parseRobot } from '../../src/ros/robot-file';
