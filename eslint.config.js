@@ -77,5 +77,18 @@ module.exports = tseslint.config(
     ['**/ros/**', '**/builder/**'],
     'engine/ knows ONNX Runtime, not ROS.',
   ),
+  zone(
+    ['src/bag/**/*.ts'],
+    native,
+    ['**/engine/**', '**/builder/**', '**/replay/**'],
+    'bag/ reads recordings; it knows nobody who uses them.',
+  ),
+  zone(
+    ['src/report/**/*.ts'],
+    native,
+    ['../*'],
+    'report/ is what reports are made of; it imports itself only.',
+  ),
+  zone(['src/replay/**/*.ts'], ['rclnodejs', 'onnxruntime-node'], ['**/builder/**'], 'replay/ needs no ROS.'),
   zone(['src/ros/**/*.ts'], ['onnxruntime-node', 'sharp'], ['**/builder/**'], 'ros/ never runs the model.'),
 );
