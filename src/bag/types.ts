@@ -19,7 +19,7 @@ export interface BagTopic {
 export interface BagMessage {
   readonly topic: string;
   readonly logNs: bigint;
-  /** CDR with its encapsulation header, in memory of its own or of its chunk; valid until the next message is asked for. */
+  /** CDR with its encapsulation header; a view of its chunk, which stays as long as it is held. */
   readonly data: Uint8Array;
 }
 

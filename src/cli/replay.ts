@@ -12,7 +12,7 @@ import { engineCosts, readCosts } from '../replay/costs';
 import { bagInfo } from '../replay/info';
 import { givenParameters } from '../replay/parameters';
 import { printedReplay } from '../replay/print';
-import { replay } from '../replay/replay';
+import { isPartial, replay } from '../replay/replay';
 import type { Pacing, Span } from '../replay/replay';
 import { renderReplayReport } from '../replay/report';
 import { PACES } from '../replay/result';
@@ -99,7 +99,7 @@ export async function runReplay(args: string[]): Promise<number> {
 function printInfo(bag: Bag, o: ReplayOptions): number {
   const plan = o.robot === undefined ? null : planTopics(bag.topics, readRobotFile(o.robot), namesOf(o));
   console.log(bagInfo(bag, plan).join('\n'));
-  return bag.faults.length > 0 ? PARTIAL : 0;
+  return isPartial(bag) ? PARTIAL : 0;
 }
 
 async function run(bag: Bag, o: ReplayOptions): Promise<number> {

@@ -180,7 +180,7 @@ async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayRe
     const end = {
       bag: bagSummary(input, messages),
       settings: settings(input, info),
-      partial: bag.faults.some(({ code }) => code === 'BAG_DAMAGED'),
+      partial: isPartial(bag),
       faults: bag.faults.map(({ code, message }) => ({ code, message })),
       notes: plan.notes,
       thumbnails: await witness.thumbnails.done(),
@@ -204,6 +204,9 @@ async function latched({ bag, plan, span }: ReplayInput): Promise<readonly BagMe
   for await (const message of bag.messages(before)) last = { ...message, data: message.data.slice() };
   return last === null ? [] : [last];
 }
+
+/** Some of it is damaged or missing; what runs out of order is not. */
+export const isPartial = ({ faults }: Bag): boolean => faults.some(({ code }) => code === 'BAG_DAMAGED');
 
 /** A message that cannot be read is a drop, as for the node. */
 function checked(drops: DropLog, topic: string, call: () => void): void {
