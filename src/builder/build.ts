@@ -23,6 +23,7 @@ import {
   type PromptProfile,
   type ResizeProfile,
   type StageCosts,
+  type Target,
 } from '../model/manifest';
 import type { PackModel } from '../model/packed';
 import { promptProfileOf } from '../model/prompt';
@@ -32,7 +33,7 @@ import { normStatsJson, statsWidth, type FeatureStats } from '../policies/norm-s
 import type { Checkpoint } from './checkpoint';
 import { TOP_K } from './language-graph';
 import type { NormStatsSource } from './norm-stats-source';
-import { writeGraphs } from './write-graphs';
+import { WRITERS } from './targets';
 
 /** Positions beyond the longest prefix that seeds and generated text may take. */
 const TEXT_POSITIONS = 1024;
@@ -41,6 +42,9 @@ const SPECIAL_IDS = { begin: 2, end: 1, pad: 0 };
 
 export interface BuildOptions {
   readonly out: string;
+  /** Default: cpu. */
+  readonly target?: Target;
+  /** One of the target's. */
   readonly precision: Precision;
   /** tokenizer.json or a sentencepiece .model; null leaves an engine that can be measured but not talked to. */
   readonly tokenizer: string | null;
@@ -88,7 +92,8 @@ async function writeFolder(
   const promptProfile = options.promptProfile ?? promptProfileOf(config);
   const maxPositions =
     imageTokens(config) * config.cameraSlots.length + config.maxPromptTokens + TEXT_POSITIONS;
-  const hostTensors = await writeGraphs(dir, checkpoint, { ...options, maxPositions });
+  const target = options.target ?? 'cpu';
+  const hostTensors = await WRITERS[target](dir, checkpoint, { ...options, maxPositions });
 
   const special = writeTokenizer(dir, options.tokenizer, config.language.vocab);
   const statistics = writeStatistics(dir, options.stats, checkpoint);
@@ -101,7 +106,7 @@ async function writeFolder(
     builder: BUILDER_VERSION,
     name,
     source: checkpoint.source,
-    target: 'cpu',
+    target,
     precision: options.precision,
     sourceDtype: checkpoint.dtype,
     // OxyGen's own configs train the whole prompt causally

@@ -17,6 +17,26 @@ export interface PackedProduct {
   readonly weight: Initializer & { readonly external: External };
 }
 
+/** Type and shape of a value that a loop carries or collects. */
+export interface Typed {
+  readonly elem: Elem;
+  readonly dims: readonly Dim[];
+}
+
+/** A value that a loop carries from turn to turn. */
+export interface Carried extends Typed {
+  /** Before the first turn. */
+  readonly from: Value;
+}
+
+/** What one turn of a loop makes. */
+export interface Turn {
+  /** The carried values for the next turn, in order. */
+  readonly carried: readonly Value[];
+  /** Stacked over the turns on a new first axis. */
+  readonly collected: readonly Value[];
+}
+
 export class Graph {
   readonly #name: string;
   readonly #weights: WeightsFile;
@@ -72,11 +92,38 @@ export class Graph {
     whenTrue: () => Value,
     whenFalse: () => Value,
   ): Value {
-    const attributes = {
-      then_branch: this.#body(elem, dims, whenTrue),
-      else_branch: this.#body(elem, dims, whenFalse),
-    };
+    const branch = (build: () => Value) => this.#body([], () => [{ name: build(), elem, dims }]);
+    const attributes = { then_branch: branch(whenTrue), else_branch: branch(whenFalse) };
     return this.op('If', [condition], attributes);
+  }
+
+  /**
+   * Runs `turn` as often as `turns` (int64 [1]) says. Returns the carried values after the last turn, then those that
+   * were collected, [turns, …]. The turn is an int64 [] inside.
+   */
+  loop(
+    turns: Value,
+    carried: readonly Carried[],
+    collected: readonly Typed[],
+    turn: (index: Value, carried: readonly Value[]) => Turn,
+  ): Value[] {
+    const id = this.#made++;
+    const index: ValueInfo = { name: `turn_${id}`, elem: 'int64', dims: [] };
+    const go: ValueInfo = { name: `go_${id}`, elem: 'bool', dims: [] };
+    const before = carried.map(({ elem, dims }, i) => ({ name: `carried_${id}.${i}`, elem, dims }));
+    const typed = [...carried, ...collected];
+    const body = this.#body([index, go, ...before], () => {
+      const names = before.map(v => v.name);
+      const made = turn(index.name, names);
+      const values = this.#ownNames([go.name, ...made.carried, ...made.collected]);
+      return values.map((name, i) => {
+        const { elem, dims } = i === 0 ? go : (typed[i - 1] as Typed);
+        return { name, elem, dims };
+      });
+    });
+    // no condition: it ends by the number of turns
+    const inputs = [turns, '', ...carried.map(v => v.from)];
+    return this.ops('Loop', inputs, carried.length + collected.length, { body });
   }
 
   op(op: string, inputs: readonly Value[], attributes: Attributes = {}): Value {
@@ -95,6 +142,11 @@ export class Graph {
   /** A float32 weight in the external file. */
   weight(name: string, dims: readonly number[], values: Float32Array): Value {
     return this.shared(name, 'float', dims, this.#weights.append(values));
+  }
+
+  /** A float16 weight in the external file; `values` are its bytes, little-endian. */
+  half(name: string, dims: readonly number[], values: Uint8Array): Value {
+    return this.shared(name, 'float16', dims, this.#weights.append(values));
   }
 
   /** A weight of bytes in the external file. */
@@ -164,13 +216,19 @@ export class Graph {
     };
   }
 
-  #body(elem: Elem, dims: readonly Dim[], build: () => Value): Body {
+  #body(inputs: readonly ValueInfo[], build: () => ValueInfo[]): Body {
     const around = this.#nodes;
     this.#nodes = [];
-    const output = { name: build(), elem, dims };
-    const body = { nodes: this.#nodes, output };
+    const outputs = build();
+    const body = { nodes: this.#nodes, inputs, outputs };
     this.#nodes = around;
     return body;
+  }
+
+  /** A body's outputs must be made in it, each once. */
+  #ownNames(values: readonly Value[]): Value[] {
+    const made = new Set(this.#nodes.flatMap(n => n.outputs));
+    return values.map(value => (made.delete(value) ? value : this.op('Identity', [value])));
   }
 
   #node(

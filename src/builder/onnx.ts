@@ -1,10 +1,10 @@
 /**
  * Writes the ONNX protobuf: only the messages and fields that the engine's graphs need.
- * Field numbers are those of onnx.proto3 (IR 11). Weights live outside, as external data.
+ * Field numbers are those of onnx.proto3. Weights live outside, as external data.
  */
 
 /** ONNX element types. */
-export const ELEM = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
+export const ELEM = { float: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
 export type Elem = keyof typeof ELEM;
 
 export type Dim = number | string;
@@ -16,10 +16,12 @@ export interface ValueInfo {
   readonly dims: readonly Dim[];
 }
 
-/** A branch of an `If`: it may use every value of the graph around it. */
+/** A branch of an `If` or the body of a `Loop`: it may use every value of the graph around it. */
 export interface Body {
   readonly nodes: readonly Node[];
-  readonly output: ValueInfo;
+  /** A branch has none. */
+  readonly inputs: readonly ValueInfo[];
+  readonly outputs: readonly ValueInfo[];
 }
 
 export type AttributeValue = number | bigint | string | readonly bigint[] | Body;
@@ -52,6 +54,19 @@ export interface External {
   readonly prepacked?: string;
 }
 
+/** What a reader of the model must know. */
+export interface Dialect {
+  /** Version of the file format. */
+  readonly ir: bigint;
+  /** Version of the standard operators. */
+  readonly opset: bigint;
+  /** Whether ONNX Runtime's own operators (com.microsoft) may occur. */
+  readonly contrib: boolean;
+}
+
+/** Of graphs that ONNX Runtime 1.30 runs itself. */
+export const ORT_DIALECT: Dialect = { ir: 11n, opset: 23n, contrib: true };
+
 export interface Model {
   readonly name: string;
   readonly producerVersion: string;
@@ -61,18 +76,15 @@ export interface Model {
   readonly initializers: readonly Initializer[];
 }
 
-const IR_VERSION = 11n;
-const OPSET = 23n;
-
-export function encodeModel(m: Model): Uint8Array {
+export function encodeModel(m: Model, dialect = ORT_DIALECT): Uint8Array {
   const opset = (domain: string, version: bigint) => concat(string(1, domain), int(2, version));
   return concat(
-    int(1, IR_VERSION),
+    int(1, dialect.ir),
     string(2, 'oxygen-vla'),
     string(3, m.producerVersion),
     message(7, encodeGraph(m)),
-    message(8, opset('', OPSET)),
-    message(8, opset('com.microsoft', 1n)),
+    message(8, opset('', dialect.opset)),
+    ...(dialect.contrib ? [message(8, opset('com.microsoft', 1n))] : []),
   );
 }
 
@@ -101,8 +113,8 @@ function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
   if (typeof value === 'bigint') return concat(string(1, name), int(3, value), int(20, type.INT));
   if (typeof value === 'string') return concat(string(1, name), string(4, value), int(20, type.STRING));
   if ('nodes' in value) {
-    const body = { name, nodes: value.nodes, initializers: [], inputs: [], outputs: [value.output] };
-    return concat(string(1, name), message(6, encodeGraph(body)), int(20, type.GRAPH));
+    const body = encodeGraph({ ...value, name, initializers: [] });
+    return concat(string(1, name), message(6, body), int(20, type.GRAPH));
   }
   return concat(string(1, name), ...value.map(v => int(8, v)), int(20, type.INTS));
 }

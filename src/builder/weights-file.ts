@@ -11,6 +11,8 @@ export interface WeightRange {
   readonly bytes: number;
 }
 
+type Values = Float32Array | Uint8Array;
+
 export class WeightsFile {
   readonly #fd: number;
   readonly #file: string;
@@ -21,12 +23,12 @@ export class WeightsFile {
     this.#fd = openSync(path, 'wx');
   }
 
-  append(values: Float32Array | Uint8Array): WeightRange {
+  append(values: Values): WeightRange {
     return this.stream(append => append(values));
   }
 
   /** What `write` appends piece by piece is one tensor. */
-  stream(write: (append: (values: Float32Array | Uint8Array) => void) => void): WeightRange {
+  stream(write: (append: (values: Values) => void) => void): WeightRange {
     const offset = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT;
     this.#end = offset;
     write(values => {

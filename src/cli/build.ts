@@ -7,7 +7,14 @@ import { findNormStats, type NormStatsSource } from '../builder/norm-stats-sourc
 import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
 import { packModel } from '../engine/pack';
-import { PRECISIONS, PROMPT_PROFILES, RESIZE_PROFILES, type Manifest } from '../model/manifest';
+import {
+  PROMPT_PROFILES,
+  RESIZE_PROFILES,
+  TARGET_PRECISIONS,
+  TARGETS,
+  type Manifest,
+  type Precision,
+} from '../model/manifest';
 import { choice, integer, parseOptions, required } from './args';
 import { Progress } from './progress';
 
@@ -16,8 +23,8 @@ const OPTIONS = {
   'random-init': { type: 'string', value: 'CONFIG.json', help: 'formula weights instead of a checkpoint' },
   seed: { type: 'string', value: 'N', help: 'seed of the formula weights (default 0)' },
   out: { type: 'string', value: 'DIR', help: 'the engine folder to write' },
-  precision: { type: 'string', value: 'P', help: 'fp32 (default, the truth) or int8 (8-bit weights and activations)' },
-  target: { type: 'string', value: 'cpu', help: 'where the engine will run (default cpu)' },
+  precision: { type: 'string', value: 'P', help: 'cpu: fp32 (default, the truth) or int8 (8-bit weights and activations); cuda, tensorrt: fp16' },
+  target: { type: 'string', value: 'T', help: 'where the engine will run: cpu (default), cuda or tensorrt' },
   tokenizer: { type: 'string', value: 'FILE', help: "tokenizer.json or sentencepiece .model, if not the checkpoint's" },
   'norm-stats': { type: 'string', value: 'FILE', help: "statistics, if not the checkpoint's" },
   'asset-id': { type: 'string', value: 'ID', help: 'which of several statistics in assets/' },
@@ -32,8 +39,9 @@ export async function runBuild(args: string[]): Promise<number> {
   const o = parseOptions('build', OPTIONS, args);
   if (!o) return 0;
   const out = required('build', 'out', o.out);
-  const precision = choice('precision', o.precision, PRECISIONS, 'fp32');
-  choice('target', o.target, ['cpu'], 'cpu');
+  const target = choice('target', o.target, TARGETS, 'cpu');
+  const precisions: readonly [Precision, ...Precision[]] = TARGET_PRECISIONS[target];
+  const precision = choice('precision', o.precision, precisions, precisions[0]);
   const random = o['random-init'];
   if ((random === undefined) === (o.checkpoint === undefined)) {
     throw new OxygenError('USAGE', 'oxygen build: give either --checkpoint or --random-init');
@@ -54,6 +62,7 @@ export async function runBuild(args: string[]): Promise<number> {
     const tokenizer = o.tokenizer ?? (dir === null ? null : tokenizerOf(dir));
     const manifest = await buildEngine(checkpoint, {
       out,
+      target,
       precision,
       pack: packModel,
       tokenizer,
@@ -62,13 +71,15 @@ export async function runBuild(args: string[]): Promise<number> {
       resize: optional('resize', o.resize, RESIZE_PROFILES),
       progress: (done, total, what) => progress.update(done, total, what),
       measure: (folder, bytes) => {
-        if (bytes > MEASURED_BYTES) return Promise.resolve(null);
+        if (target !== 'cpu' || bytes > MEASURED_BYTES) return Promise.resolve(null);
         progress.update(1, 1, 'measuring stage costs');
         return measureCosts(folder, availableParallelism());
       },
     });
     const megabytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0) / 1e6;
-    progress.end(`${out}: ${manifest.model.name}, ${manifest.precision}, ${megabytes.toFixed(1)} MB`);
+    progress.end(
+      `${out}: ${manifest.model.name}, ${manifest.precision} for ${manifest.target}, ${megabytes.toFixed(1)} MB`,
+    );
     report(manifest, checkpoint, stats, tokenizer);
     return 0;
   } finally {

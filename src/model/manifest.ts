@@ -10,8 +10,19 @@ export const MANIFEST_FORMAT = 1;
 /** Raised when the graphs change; an engine of another builder version is refused. */
 export const BUILDER_VERSION = '0.3.2';
 
-export const PRECISIONS = ['fp32', 'int8'] as const;
+/** Where an engine runs: on the CPU, or on an NVIDIA GPU through ONNX Runtime alone or through TensorRT too. */
+export const TARGETS = ['cpu', 'cuda', 'tensorrt'] as const;
+export type Target = (typeof TARGETS)[number];
+
+export const PRECISIONS = ['fp32', 'int8', 'fp16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
+
+/** The precisions of each target, the default first. */
+export const TARGET_PRECISIONS = {
+  cpu: ['fp32', 'int8'],
+  cuda: ['fp16'],
+  tensorrt: ['fp16'],
+} as const satisfies Record<Target, readonly Precision[]>;
 
 /** How the action prompt is written, by the names of the README. */
 export const PROMPT_PROFILES = ['pi05_state', 'pi05_no_state', 'oxygen_subtask'] as const;
@@ -84,7 +95,7 @@ const manifestSchema = z.object({
   builder: z.string(),
   name: z.string(),
   source: z.string(),
-  target: z.literal('cpu'),
+  target: z.enum(TARGETS),
   precision: z.enum(PRECISIONS),
   /** Element types of the checkpoint's weights, e.g. `F32` or `BF16+F32`. */
   sourceDtype: z.string(),
@@ -103,7 +114,7 @@ const manifestSchema = z.object({
     state: z.enum(NORM_MODES),
     actions: z.enum(NORM_MODES),
   }),
-  /** Tensors that the host reads: the embedding table and the action expert's modulation weights. */
+  /** Tensors that the host reads: the action expert's modulation weights, and for the CPU the embedding table. */
   hostTensors: z.record(z.string(), range),
   files: z.record(
     bareName,
@@ -150,6 +161,9 @@ export function readManifest(dir: string): Manifest {
   }
   const parsed = manifestSchema.safeParse(json);
   if (!parsed.success) throw invalid(`engine.json: ${z.prettifyError(parsed.error)}`);
+  const { target, precision } = parsed.data;
+  if (!TARGET_PRECISIONS[target].some(p => p === precision))
+    throw invalid(`engine.json: no engine for ${target} has precision ${precision}`);
   const unlisted = loadedFiles(dir, parsed.data).find(file => !Object.hasOwn(parsed.data.files, file));
   if (unlisted !== undefined) throw invalid(`engine.json does not list ${unlisted}`);
   for (const [file, { bytes, sha256 }] of Object.entries(parsed.data.files)) {
@@ -162,9 +176,29 @@ export function readManifest(dir: string): Manifest {
   return parsed.data;
 }
 
+/**
+ * The graphs in an engine's folder, those of a lower target too: without TensorRT's engines its folder runs on CUDA. What
+ * runs on the CPU is an engine of its own in the folder `cpu` (see cpuEngine).
+ */
+const CUDA_GRAPHS = ['frame', 'decode'] as const;
+export const TARGET_GRAPHS = {
+  cpu: ['vision', 'language', 'expert'],
+  cuda: CUDA_GRAPHS,
+  tensorrt: [...CUDA_GRAPHS, 'prefill', 'denoise'],
+} as const satisfies Record<Target, readonly string[]>;
+
+/** The engine that runs on the CPU: this folder, or the one inside it; null when it was left out. */
+export function cpuEngine(dir: string, { target }: Pick<Manifest, 'target'>): string | null {
+  if (target === 'cpu') return dir;
+  const inside = join(dir, CPU_FOLDER);
+  return existsSync(join(inside, 'engine.json')) ? inside : null;
+}
+
+export const CPU_FOLDER = 'cpu';
+
 /** What is read of the folder when the engine loads, external weights of the graphs apart. */
-const loadedFiles = (dir: string, { hostTensors }: Manifest): readonly string[] => [
-  ...['vision.onnx', 'language.onnx', 'expert.onnx'],
+const loadedFiles = (dir: string, { target, hostTensors }: Manifest): readonly string[] => [
+  ...TARGET_GRAPHS[target].map(graph => `${graph}.onnx`),
   ...Object.values(hostTensors).map(({ file }) => file),
   ...['tokenizer.json', 'norm_stats.json'].filter(file => existsSync(join(dir, file))),
 ];
