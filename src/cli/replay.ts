@@ -13,7 +13,7 @@ import { bagInfo } from '../replay/info';
 import { givenParameters } from '../replay/parameters';
 import { printedReplay } from '../replay/print';
 import { isPartial, replay } from '../replay/replay';
-import type { Pacing, Span } from '../replay/replay';
+import type { Pacing, Span } from '../replay/stage';
 import { renderReplayReport } from '../replay/report';
 import { PACES } from '../replay/result';
 import { planTopics } from '../replay/topic-plan';

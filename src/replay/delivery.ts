@@ -20,7 +20,7 @@ export interface Receivers {
 type Deliver = (message: BagMessage) => void;
 
 /** Throws OxygenError for bytes that are none of the topic's type; those of sensors are refused by the node itself. */
-export function delivery(bag: Bag, plan: TopicPlan, robot: Robot, to: Receivers): Deliver {
+export function messageDelivery(bag: Bag, plan: TopicPlan, robot: Robot, to: Receivers): Deliver {
   const byTopic = new Map<string, readonly Deliver[]>(
     [...plan.uses].map(([topic, uses]) => [topic, uses.map(use => deliverer(bag, topic, use, robot, to))]),
   );

@@ -80,11 +80,11 @@ const virtualTime = (world: VirtualWorld, costs: CostTable): EngineTime => {
     now: () => world.nowNs / 1e6,
     timers: timersOf(world),
     costs,
-    run: async (kind, batch, work) => {
+    run: async (kind, size, work) => {
       try {
         return await world.hold(work());
       } finally {
-        await world.pass(table.expected(kind, batch));
+        await world.pass(table.expectedRun(kind, size));
       }
     },
     soon: call => world.soon(call),

@@ -1,5 +1,6 @@
 /** What is in a bag, as lines for a terminal (`--info`). Pure. */
 import type { Bag } from '../bag/types';
+import { columns } from '../core/columns';
 import { describeError } from '../core/errors';
 import type { TopicPlan } from './topic-plan';
 
@@ -23,7 +24,9 @@ export function bagInfo(bag: Bag, plan: TopicPlan | null): string[] {
       ? 'times: not known without reading all of it'
       : `${date(startNs)} to ${date(endNs)} UTC, ${(Number(endNs - startNs) / 1e9).toFixed(3)} s` +
         (known ? `, ${total} messages` : ''),
-    ...table(['topic', 'type', 'messages', 'Hz', plan === null ? '' : 'used as'], rows),
+    ...columns([['topic', 'type', 'messages', 'Hz', plan === null ? '' : 'used as'], ...rows], [0, 1, 4]).map(
+      line => `  ${line}`.trimEnd(),
+    ),
     ...(plan?.notes ?? []),
     ...bag.faults.map(describeError),
   ];
@@ -36,12 +39,3 @@ function hertz(count: number, startNs: bigint | null, endNs: bigint | null): str
 
 const date = (ns: bigint): string =>
   new Date(Number(ns / 1_000_000n)).toISOString().replace('T', ' ').replace('Z', '');
-
-/** Columns as wide as they must be; the third and the fourth are numbers. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows];
-  const widths = head.map((_, i) => Math.max(...all.map(row => row[i]!.length)));
-  const cell = (text: string, i: number): string =>
-    i === 2 || i === 3 ? text.padStart(widths[i]!) : text.padEnd(widths[i]!);
-  return all.map(row => `  ${row.map(cell).join('  ')}`.trimEnd());
-}

@@ -15,9 +15,9 @@ import type {
   RclServiceResponse,
   SubscriptionCallback,
 } from './rcl';
-import { ACTION_MESSAGES, INPUTS, MONITORS, OUTPUTS, SERVICES, cameraTopic, stateTopic } from './topics';
 import type { OpenTopics } from './surroundings';
-import type { TopicSpec } from './topics';
+import { INPUTS, MONITORS, SERVICES, cameraTopic, outputsOf, stateTopic } from './topics';
+import type { OUTPUTS, TopicSpec } from './topics';
 
 export type Monitors = Readonly<Record<keyof typeof MONITORS, RclPublisher>>;
 
@@ -45,12 +45,7 @@ export class Entities implements OpenTopics {
 
   constructor(rcl: Rcl, node: RclNode, robot: Robot, actionType: ActionType, handlers: Handlers) {
     this.#node = node;
-    const type = ACTION_MESSAGES[actionType];
-    const outputs = {
-      ...OUTPUTS,
-      action: { ...OUTPUTS.action, type },
-      actionPreview: { ...OUTPUTS.actionPreview, type },
-    };
+    const outputs = outputsOf(actionType);
     this.outputs = publishersOf(rcl, node, outputs);
     const inputs = this.#subscribe(rcl, robot, handlers);
     this.#serve(handlers);

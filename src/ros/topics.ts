@@ -53,6 +53,18 @@ export const OUTPUTS = {
   predicted: output('predicted/joint_states', 'sensor_msgs/msg/JointState', reliable(1)),
 } as const satisfies Readonly<Record<string, TopicSpec>>;
 
+/** With the type that commands have. */
+export const outputsOf = (
+  actionType: keyof typeof ACTION_MESSAGES,
+): Readonly<Record<keyof typeof OUTPUTS, TopicSpec>> => {
+  const type = ACTION_MESSAGES[actionType];
+  return {
+    ...OUTPUTS,
+    action: { ...OUTPUTS.action, type },
+    actionPreview: { ...OUTPUTS.actionPreview, type },
+  };
+};
+
 /** In every state of the node. */
 export const MONITORS = {
   status: output('status', 'oxygen_vla/msg/Status', reliable(1, 'transient_local')),

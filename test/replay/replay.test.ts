@@ -1,7 +1,6 @@
 /** `oxygen replay` as a command, on the sample bag and what can become of a bag. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReplaySummary } from '../../src/replay/result';
@@ -9,8 +8,8 @@ import { engineDir, oxygen, ROOT } from '../support/engines';
 import type { CliResult } from '../support/engines';
 import { costFile } from './fixed-costs';
 import { framesOf } from './frame-log';
+import { SAMPLE, bagContents } from './player';
 
-const SAMPLE = join(ROOT, 'demo/sample.mcap');
 const ROBOT = join(ROOT, 'config/robots/demo.yaml');
 const WILD_CLOCK = join(__dirname, 'wild-clock.js');
 
@@ -59,15 +58,10 @@ const FILES = ['mcap', 'html', 'jsonl', 'json'] as const;
 const hashes = (name: string): string[] => FILES.map(ending => sha(`${name}.${ending}`));
 
 /** Values of the chunks of a result by the stamp of their observation, as `rosbags` reads them. */
-function chunksOf(name: string): ReadonlyMap<string, readonly number[]> {
-  const python = join(ROOT, '.venv/bin/python');
-  const script = join(__dirname, 'peers/bag_contents.py');
-  const text = execFileSync(existsSync(python) ? python : 'python3', [script, at(`${name}.mcap`)], {
-    maxBuffer: 1 << 28,
-  }).toString();
-  const contents = JSON.parse(text) as Record<string, { messages: { stamp: string; values: number[] }[] }>;
-  return new Map(contents['/action_chunk']!.messages.map(({ stamp, values }) => [stamp, values]));
-}
+const chunksOf = (name: string): ReadonlyMap<string, readonly number[]> =>
+  new Map(
+    bagContents(at(`${name}.mcap`))['/action_chunk']!.messages.map(({ stamp, values }) => [stamp!, values!]),
+  );
 
 describe('fast', () => {
   test.each([
@@ -158,6 +152,27 @@ describe('fast', () => {
     );
     expect(readFileSync(at('standing.html'), 'utf8')).toContain('narration');
   });
+});
+
+test('commands as trajectories and in shadow mode: the result has what the node would have said', async () => {
+  const count = (summary: ReplaySummary, name: string, topic: string): [string, boolean] => {
+    const { type, messages } = bagContents(at(`${name}.mcap`))[topic]!;
+    return [type, messages.length === summary.actions && messages.length > 50];
+  };
+  const trajectories = await played(
+    'trajectories',
+    '--duration',
+    '1',
+    '--param',
+    'action_type:=joint_trajectory',
+  );
+  expect(count(trajectories, 'trajectories', '/action')).toEqual([
+    'trajectory_msgs/msg/JointTrajectory',
+    true,
+  ]);
+  const shadow = await played('shadow', '--duration', '1', '--param', 'dry_run:=true', '--namespace', '/');
+  expect(count(shadow, 'shadow', '/action_preview')).toEqual(['std_msgs/msg/Float64MultiArray', true]);
+  expect(Object.keys(bagContents(at('shadow.mcap')))).not.toContain('/action');
 });
 
 test('real: by the clock of this machine, with the engine as a process', async () => {
