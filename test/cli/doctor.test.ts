@@ -170,6 +170,24 @@ describe('the command', () => {
     expect(run.code).toBe(1);
   });
 
+  test('asked for a provider: its checks in place of the quiet line; another one is refused', async () => {
+    const named = async (...args: string[]): Promise<readonly string[]> => {
+      const { checks } = JSON.parse((await oxygen(['doctor', '--json', ...args])).stdout) as Report;
+      return [...new Set(checks.map(check => check.name))].filter(name => /nvidia|tensorrt/.test(name));
+    };
+    expect(await named()).toEqual(['nvidia']);
+    expect(await named('--provider', 'tensorrt')).toEqual([
+      'tensorrt driver',
+      'tensorrt provider',
+      'tensorrt libraries',
+    ]);
+    const run = await oxygen(['doctor', '--provider', 'rocm']);
+    expect(run).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--provider must be one of cuda, tensorrt/),
+    });
+  });
+
   test('neither command loads rclnodejs', () => {
     const script = `for (const name of ['doctor', 'check-config']) require(process.argv[1] + '/' + name);
       console.log(Object.keys(require.cache).filter(file => file.includes('rclnodejs')).length)`;

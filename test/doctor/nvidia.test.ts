@@ -1,0 +1,336 @@
+/** The NVIDIA checks on made-up machines: nothing here depends on what this machine has. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Finding } from '../../src/doctor/check';
+import { nvidiaChecks, wishOf, type Wish } from '../../src/doctor/nvidia/checks';
+import { neededLibraries } from '../../src/doctor/nvidia/elf';
+import { finder } from '../../src/doctor/nvidia/linker';
+import { thisMachine, type Answer, type Machine } from '../../src/doctor/nvidia/machine';
+import { findingsOf } from '../cli/findings';
+import { ROOT } from '../support/engines';
+
+const LIBRARIES = '/app/onnxruntime';
+const CUDA_LIBRARIES = ['libcudart.so.13', 'libcublas.so.13', 'libcublasLt.so.13', 'libcurand.so.10'];
+const TENSORRT_LIBRARIES = ['libcudnn.so.9', 'libnvinfer.so.10', 'libnvonnxparser.so.10'];
+const DRIVER = (version: string): string =>
+  `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  ${version}  Release Build  (dvs-builder)\nGCC version: 12\n`;
+const L4T = (major: number, rest: string): string =>
+  `# R${major} (release), REVISION: ${rest}, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed\n`;
+
+interface Parts {
+  readonly arch?: string;
+  readonly platform?: string;
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** Output of a command, by its name; commands that are not here are not installed. */
+  readonly commands?: Readonly<Record<string, string | { readonly failed: string }>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly backends?: readonly string[];
+  readonly libraries?: string | null;
+}
+
+function machine(parts: Parts): Machine {
+  const { files = {}, commands = {} } = parts;
+  const bytes = (path: string): Uint8Array => Buffer.from(files[path] ?? fail(path));
+  const answer = (command: string): Answer => {
+    const found = commands[command];
+    if (found === undefined) return { missing: true };
+    return typeof found === 'string' ? { output: found } : found;
+  };
+  return {
+    platform: parts.platform ?? 'linux',
+    arch: parts.arch ?? 'x64',
+    env: parts.env ?? {},
+    libraries: parts.libraries === undefined ? LIBRARIES : parts.libraries,
+    backends: () => Promise.resolve(parts.backends ?? ['cpu', 'webgpu', 'cuda', 'tensorrt']),
+    exists: path => Object.hasOwn(files, path),
+    text: path => (Object.hasOwn(files, path) ? Buffer.from(files[path]!).toString() : null),
+    bytes: (path, offset, length) => bytes(path).subarray(offset, offset + length),
+    run: answer,
+  };
+}
+
+const fail = (path: string): never => {
+  throw new Error(`${path} is not there`);
+};
+
+/** A shared library with nothing but a dynamic section that wants `names`. */
+function elf(names: readonly string[]): Uint8Array {
+  const strings = Buffer.from(`\0${names.map(name => `${name}\0`).join('')}`);
+  const [headers, dynamicAt] = [64, 64 + 2 * 56];
+  const entries: [number, number][] = names.map(name => [1, strings.indexOf(`\0${name}\0`) + 1]);
+  const stringsAt = dynamicAt + 16 * (entries.length + 3);
+  // addresses are file offsets + 0x1000
+  entries.push([5, stringsAt + 0x1000], [10, strings.length], [0, 0]);
+  const file = Buffer.alloc(stringsAt + strings.length);
+  file.write('\x7fELF\x02\x01\x01', 'latin1');
+  file.writeBigUInt64LE(BigInt(headers), 32);
+  file.writeUInt16LE(56, 54);
+  file.writeUInt16LE(2, 56);
+  const segment = (at: number, type: number, offset: number, size: number): void => {
+    file.writeUInt32LE(type, at);
+    [offset, offset + 0x1000, offset + 0x1000, size].forEach((n, i) =>
+      file.writeBigUInt64LE(BigInt(n), at + 8 + 8 * i),
+    );
+  };
+  segment(64, 1, 0, file.length);
+  segment(64 + 56, 2, dynamicAt, 16 * entries.length);
+  entries.flat().forEach((n, i) => file.writeBigUInt64LE(BigInt(n), dynamicAt + 8 * i));
+  strings.copy(file, stringsAt);
+  return file;
+}
+
+const PROVIDERS = {
+  [`${LIBRARIES}/libonnxruntime_providers_shared.so`]: elf(['libc.so.6']),
+  [`${LIBRARIES}/libonnxruntime_providers_cuda.so`]: elf([...CUDA_LIBRARIES, 'libcuda.so.1', 'libc.so.6']),
+  [`${LIBRARIES}/libonnxruntime_providers_tensorrt.so`]: elf([
+    'libcublas.so.13',
+    'libc.so.6',
+    ...TENSORRT_LIBRARIES,
+  ]),
+};
+const cacheOf = (names: readonly string[], mark = 'libc6,x86-64'): string =>
+  `${names.length} libs found in cache\n${names.map(name => `\t${name} (${mark}) => /opt/gpu/${name}`).join('\n')}\n`;
+
+/** A desktop on which everything is right. */
+const WHOLE: Parts = {
+  files: { ...PROVIDERS, '/proc/driver/nvidia/version': DRIVER('580.126.09'), '/dev/nvidiactl': '' },
+  commands: {
+    'nvidia-smi': 'NVIDIA GeForce RTX 4090, 580.126.09, 24564 MiB, 8.9\n',
+    '/sbin/ldconfig': cacheOf([...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES, 'libcuda.so.1']),
+  },
+};
+
+const ASKED: Wish = { from: 'option', provider: 'cuda' };
+const TENSORRT: Wish = { from: 'option', provider: 'tensorrt' };
+const findings = (parts: Parts, wish: Wish = ASKED): Promise<Finding[]> =>
+  findingsOf(...nvidiaChecks(machine(parts), wish));
+const faults = async (parts: Parts, wish: Wish = ASKED): Promise<string[]> =>
+  (await findings(parts, wish)).filter(f => f.status !== 'ok').map(f => `${f.what}; ${f.cure}`);
+const without = <T>(all: Readonly<Record<string, T>>, ...names: readonly string[]): Record<string, T> =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+
+describe('nobody asks', () => {
+  test.each<[string, Parts, RegExp]>([
+    ['no GPU', {}, /^no NVIDIA driver, and not asked for; .*--provider cuda/],
+    ['a GPU', WHOLE, /^NVIDIA driver 580\.126\.09 is here, but not asked for/],
+    ['a Jetson', { files: { '/etc/nv_tegra_release': L4T(36, '4.3') } }, /^Jetson Linux 36\.4\.3 is here/],
+  ])('%s: one quiet line, and no command is run', async (_, parts, what) => {
+    const run = (): never => fail('a command');
+    const checks = nvidiaChecks({ ...machine(parts), run }, { from: 'nobody' });
+    expect(await findingsOf(...checks)).toMatchObject([{ status: 'ok', what: expect.stringMatching(what) }]);
+  });
+
+  test('an engine for the CPU asks for nothing, the option wins over the engine', () => {
+    expect(wishOf(null, 'cpu')).toEqual({ from: 'nobody' });
+    expect(wishOf(null, 'tensorrt')).toEqual({ from: 'engine', provider: 'tensorrt' });
+    expect(wishOf('cuda', 'tensorrt')).toEqual({ from: 'option', provider: 'cuda' });
+  });
+});
+
+describe('a machine on which all is right', () => {
+  test('cuda: the GPU, the provider files, where each library lies', async () => {
+    const all = await findings(WHOLE);
+    expect(all.map(f => `${f.status} ${f.name}`)).toEqual([
+      'ok cuda driver',
+      'ok cuda provider',
+      'ok cuda libraries',
+    ]);
+    expect(all[0]!.what).toBe(
+      'NVIDIA GeForce RTX 4090, 24564 MiB, compute capability 8.9, driver 580.126.09',
+    );
+    expect(all[2]!.what).toMatch(/libcudart\.so\.13 in \/opt\/gpu/);
+    expect(all[2]!.what).not.toMatch(/cudnn|libc\.so/);
+  });
+
+  test('tensorrt: its own libraries besides', async () => {
+    expect(await faults(WHOLE, TENSORRT)).toEqual([]);
+    expect((await findings(WHOLE, TENSORRT)).at(-1)!.what).toMatch(
+      /libcublas\.so\.13.*libcudnn\.so\.9.*libnvinfer\.so\.10/,
+    );
+  });
+});
+
+describe('the driver', () => {
+  const driver = (
+    version: string | null,
+    smi: Parts['commands'],
+    files: object = { '/dev/nvidiactl': '' },
+  ): Parts => ({
+    ...WHOLE,
+    files: {
+      ...PROVIDERS,
+      ...files,
+      ...(version === null ? {} : { '/proc/driver/nvidia/version': DRIVER(version) }),
+    },
+    commands: { ...without(WHOLE.commands!, 'nvidia-smi'), ...smi },
+  });
+  const smi = (version: string, capability = '8.9') => ({
+    'nvidia-smi': `GPU, ${version}, 8192 MiB, ${capability}\n`,
+  });
+  test.each<[string, Parts, RegExp]>([
+    ['none', driver(null, {}, {}), /^no NVIDIA driver is loaded.*install NVIDIA driver 580.*--gpus all/],
+    ['too old', driver('575.57.08', smi('575.57.08')), /^driver 575\.57\.08; CUDA 13 needs 580 or newer/],
+    ['too old, by nvidia-smi alone', driver(null, smi('570.1')), /^driver 570\.1; CUDA 13 needs 580/],
+    [
+      'updated under the kernel',
+      driver('580.95.05', {
+        'nvidia-smi': { failed: 'Failed to initialize NVML: Driver/library version mismatch' },
+      }),
+      /version mismatch; the driver was updated under the running kernel: restart/,
+    ],
+    ['no device in the container', driver('580.95.05', {}, {}), /no device \/dev\/nvidiactl.*--gpus all/],
+    [
+      'Pascal',
+      driver('580.95.05', smi('580.95.05', '6.1')),
+      /capability 6\.1.*CUDA 13 needs 7\.5 or more.*Turing/,
+    ],
+  ])('%s', async (_, parts, expected) => {
+    expect(await faults(parts)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  test.each(['580.65.06', '595.58.03', '1000.1'])(
+    '%s is new enough, without nvidia-smi too',
+    async version => {
+      expect(await faults(driver(version, {}))).toEqual([]);
+    },
+  );
+
+  test('the text of the closed module, and each of two GPUs', async () => {
+    const closed =
+      'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n';
+    const old = driver(null, {}, { '/proc/driver/nvidia/version': closed });
+    expect(await faults(old)).toEqual([expect.stringMatching(/^driver 535\.183\.01/)]);
+    const two = driver('580.1', { 'nvidia-smi': 'A, 580.1, 1 MiB, 8.9\nB, 580.1, 1 MiB, 7.0\n' });
+    expect(await faults(two)).toEqual([expect.stringMatching(/^B, /)]);
+  });
+});
+
+describe('a Jetson', () => {
+  const jetson = (release: string, parts: Partial<Parts> = {}): Parts => ({
+    ...WHOLE,
+    arch: 'arm64',
+    files: { ...PROVIDERS, '/etc/nv_tegra_release': release },
+    commands: { '/sbin/ldconfig': cacheOf([...CUDA_LIBRARIES, 'libcuda.so.1'], 'libc6,AArch64') },
+    ...parts,
+  });
+
+  test('JetPack 7 with an own build', async () => expect(await faults(jetson(L4T(38, '2.1')))).toEqual([]));
+
+  test('the npm package has no CUDA for arm64: the cure is an own build', async () => {
+    expect(await faults(jetson(L4T(38, '2.1'), { backends: ['cpu'] }))).toEqual([
+      expect.stringMatching(/knows cpu only, not cuda; build ONNX Runtime 1\.30\.0 .* on this machine/),
+    ]);
+  });
+
+  test('JetPack 6: CUDA 12, told with both ways out; libraries by the name of JetPack', async () => {
+    const parts = jetson(L4T(36, '4.3'), {
+      commands: { '/sbin/ldconfig': cacheOf(['libcuda.so.1'], 'libc6,AArch64') },
+    });
+    const told = await faults(parts);
+    expect(told[0]).toMatch(
+      /^Jetson Linux 36\.4\.3 has CUDA 12 or older; flash JetPack 7 .*or build ONNX Runtime/,
+    );
+    expect(told[1]).toMatch(/^libcudart\.so\.13 is not found.*install the CUDA runtime 13 of JetPack/);
+  });
+
+  test('an own build against CUDA 12: what it wants counts, not what the published one wants', async () => {
+    const own = {
+      [`${LIBRARIES}/libonnxruntime_providers_cuda.so`]: elf(['libcudart.so.12', 'libcublas.so.12']),
+    };
+    const told = await faults({ ...WHOLE, files: { ...WHOLE.files!, ...own } });
+    expect(told.map(line => line.split(' ')[0])).toEqual(['libcudart.so.12', 'libcublas.so.12']);
+  });
+});
+
+describe('libraries', () => {
+  test.each(Object.keys(PROVIDERS))(
+    '%s missing: the name, the folder, the package that has it',
+    async path => {
+      const name = path.slice(LIBRARIES.length + 1);
+      const told = await faults({ ...WHOLE, files: without(WHOLE.files!, path) }, TENSORRT);
+      expect(told).toEqual([`${name} is not in ${LIBRARIES}; ${CURE}`]);
+    },
+  );
+  const CURE = 'copy them from the Python package onnxruntime-gpu 1.30.0 into that folder: docs/nvidia.md';
+
+  const names = [...CUDA_LIBRARIES, 'libcuda.so.1', ...TENSORRT_LIBRARIES];
+  test.each(names)('%s missing, with or without the provider files', async name => {
+    const commands = { ...WHOLE.commands, '/sbin/ldconfig': cacheOf(names.filter(other => other !== name)) };
+    const one = [
+      expect.stringMatching(new RegExp(`^${name} is not found by the dynamic linker; (install|it comes)`)),
+    ];
+    expect(await faults({ ...WHOLE, commands }, TENSORRT)).toEqual(one);
+    const bare = await faults(
+      { ...WHOLE, commands, files: without(WHOLE.files!, ...Object.keys(PROVIDERS)) },
+      TENSORRT,
+    );
+    expect(bare.slice(1)).toEqual(one);
+  });
+
+  test('cuda alone wants neither cuDNN nor TensorRT', async () => {
+    const commands = { ...WHOLE.commands, '/sbin/ldconfig': cacheOf([...CUDA_LIBRARIES, 'libcuda.so.1']) };
+    expect(await faults({ ...WHOLE, commands })).toEqual([]);
+  });
+
+  test('a provider file that is no library, or cut off', async () => {
+    const path = `${LIBRARIES}/libonnxruntime_providers_cuda.so`;
+    for (const content of ['version https://git-lfs', PROVIDERS[path]!.subarray(0, 100)]) {
+      const told = await faults({ ...WHOLE, files: { ...WHOLE.files!, [path]: content } });
+      expect(told).toEqual([expect.stringMatching(/cannot be read as a library: .*; copy the file again/)]);
+    }
+  });
+
+  test('no onnxruntime-node for this processor; no Linux', async () => {
+    expect((await faults({ ...WHOLE, libraries: null }))[0]).toMatch(/no binding for linux x64/);
+    expect(await faults({ platform: 'darwin', arch: 'arm64' })).toEqual([
+      expect.stringMatching(/no cuda provider for darwin arm64; use Linux/),
+    ]);
+  });
+
+  test('an engine for cuda on a laptop: the same words, but the node still starts, so warnings', async () => {
+    const wish = wishOf(null, 'cuda');
+    const all = await findings({}, wish);
+    expect(new Set(all.map(f => f.status))).toEqual(new Set(['warning']));
+    expect(all.map(f => f.what)).toEqual((await findings({})).map(f => f.what));
+  });
+});
+
+describe('the linker', () => {
+  test('LD_LIBRARY_PATH before the cache before the system folders', () => {
+    const files = { '/usr/lib/x86_64-linux-gnu/liba.so': '', '/mine/liba.so': '' };
+    const commands = { '/sbin/ldconfig': cacheOf(['liba.so', 'libb.so']) };
+    const find = (env: Record<string, string>, with_: Parts = { files, commands }) =>
+      finder(machine({ ...with_, env }));
+    expect(find({ LD_LIBRARY_PATH: ':/none:/mine' })('liba.so')).toBe('/mine/liba.so');
+    expect(find({})('liba.so')).toBe('/opt/gpu/liba.so');
+    expect(find({}, { files })('liba.so')).toBe('/usr/lib/x86_64-linux-gnu/liba.so');
+    expect(find({})('libc.so')).toBeNull();
+  });
+
+  test('libraries of another processor do not count; ldconfig may be on PATH only', () => {
+    const text = cacheOf(['liba.so'], 'libc6') + cacheOf(['libb.so'], 'libc6,x86-64, OS ABI: Linux 3.2.0');
+    const find = finder(machine({ commands: { ldconfig: text } }));
+    expect([find('liba.so'), find('libb.so')]).toEqual([null, '/opt/gpu/libb.so']);
+  });
+});
+
+describe('real files', () => {
+  test.each(['x64', 'arm64'])('what the binding for %s wants, as the linker would read it', arch => {
+    const path = join(
+      ROOT,
+      `node_modules/onnxruntime-node/bin/napi-v6/linux/${arch}/onnxruntime_binding.node`,
+    );
+    const file = readFileSync(path);
+    const needed = neededLibraries((offset, length) => file.subarray(offset, offset + length));
+    expect(needed).toEqual(expect.arrayContaining(['libonnxruntime.so.1', 'libstdc++.so.6', 'libc.so.6']));
+  });
+
+  test('this machine: its binding is found, a missing command is missing, a failing one says why', async () => {
+    const here = thisMachine();
+    expect(existsSync(join(here.libraries!, 'onnxruntime_binding.node'))).toBe(true);
+    expect(await here.backends()).toContain('cpu');
+    expect(here.run('no-such-command', [])).toEqual({ missing: true });
+    expect(here.run('sh', ['-c', 'echo oh; echo no >&2; exit 3'])).toEqual({ failed: 'oh' });
+    expect(here.text('/no/such/file')).toBeNull();
+  });
+});
