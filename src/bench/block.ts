@@ -3,7 +3,7 @@ import { lastValueFrom, tap } from 'rxjs';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import { deploy, type Deployment } from '../engine/deployment';
 import type { ModelSessions } from '../engine/model-sessions';
-import type { RunMonitor } from '../engine/onnx-executor';
+import type { RunMonitor } from '../engine/run-watch';
 import { longest } from './arrivals';
 import { readEnergy, spentJoules } from './energy';
 import { languageRequest, requestsOf, rowsOf, type Block, type Frames } from './workload';

@@ -8,7 +8,7 @@ export interface Expected {
   /** Vision and prefill. */
   readonly prefillMs: number;
   readonly seedMs: number;
-  /** One step of the rows that are active now. */
+  /** The next step of the rows that are active now: a run, or nothing if it is computed already. */
   readonly decodeMs: number;
 }
 
@@ -44,9 +44,14 @@ export const chunkDueMs = (playsUntilMs: number | null, chunkMs: number): number
  */
 export function languageFits(s: Playing, b: Pace, runMs: number, leastSteps: number): boolean {
   if (s.steps !== null && s.steps < leastSteps) return true;
+  return b.nowMs + runMs <= languageUntilMs(s, b);
+}
+
+/** When language must have ended, once the frame has had its least steps. */
+export function languageUntilMs(s: Playing, b: Pace): number {
   const byChunk = b.tokensPerFrame.kind === 'auto' && s.steps !== null;
   const dueMs = byChunk ? chunkDueMs(s.playsUntilMs, b.expected.chunkMs) : -Infinity;
-  return b.nowMs + runMs <= Math.max(dueMs, pacedAtMs(s.lastPrefillMs, b.replanRateHz));
+  return Math.max(dueMs, pacedAtMs(s.lastPrefillMs, b.replanRateHz));
 }
 
 /**

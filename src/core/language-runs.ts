@@ -2,8 +2,9 @@
 import { of, type Observable } from 'rxjs';
 import { OxygenError, toOxygenError } from './errors';
 import type { KvCache } from './kv-cache';
-import type { Candidates, Executor } from './ports';
+import type { Ahead, Candidates, DecodeRow, Executor } from './ports';
 import type { Active, Requests } from './requests';
+import type { RunCosts } from './run-costs';
 import { settle } from './settle';
 import type { LanguageRequest } from './types';
 
@@ -65,15 +66,22 @@ export class LanguageRuns {
     );
   }
 
+  /** What the next step of the active rows is expected to take: nothing when it is computed already. */
+  nextStepMs(costs: RunCosts): number {
+    const rows = this.#requests.batch();
+    const { tokens, lengths } = this.#feeds(rows);
+    if (this.#executor.isReady?.(tokens, lengths, rows.map(decodeRow))) return 0;
+    return costs.expectedRun('decode', { batch: Math.max(1, rows.length) });
+  }
+
   /** One token for every active row. */
-  decode(): Observable<unknown> {
+  decode(ahead: Ahead): Observable<unknown> {
     this.#tally.started = 0;
     this.#tally.decodeSteps += 1;
     const rows = this.#requests.batch();
-    const tokens = rows.map(row => row.last);
-    const lengths = this.#cache.batch().map(row => row.length);
+    const { tokens, lengths } = this.#feeds(rows);
     return settle(
-      this.#executor.decode(tokens, lengths, this.#cache.batchView()),
+      this.#executor.decode(tokens, lengths, this.#cache.batchView(), rows.map(decodeRow), ahead),
       ({ kv, next }) => {
         this.#memoryFailures = 0;
         this.#tally.rowSteps += rows.length;
@@ -113,9 +121,20 @@ export class LanguageRuns {
     this.#requests.switchOn();
   }
 
+  #feeds(rows: readonly Active[]): { readonly tokens: number[]; readonly lengths: number[] } {
+    return { tokens: rows.map(row => row.last), lengths: this.#cache.batch().map(row => row.length) };
+  }
+
   #take(active: Active, next: Candidates): void {
     if (this.#requests.take(active, next)) this.#tally.tokens += 1;
   }
 }
+
+const decodeRow = (active: Active): DecodeRow => ({
+  text: active,
+  sampling: active.request,
+  sequence: active.tokens,
+  left: active.request.maxTokens - active.tokens,
+});
 
 const emptyTally = (): FrameTally => ({ started: 0, decodeSteps: 0, tokens: 0, batch: 0, rowSteps: 0 });

@@ -1,5 +1,6 @@
 /** The policy: which run is next. Pure; time is passed in; knows nothing of ROS, ONNX or the scheduler's wiring. */
-import { languageFits, pacedAtMs, type Expected } from './due';
+import { languageFits, languageUntilMs, pacedAtMs, type Expected } from './due';
+import type { Ahead } from './ports';
 import type { Frame, LanguageRequest, Mode, TokensPerFrame } from './types';
 import { byUrgency, type Queued } from './urgency';
 
@@ -92,6 +93,13 @@ export function planStep(s: PlanSnapshot, b: Budget): StepPlan {
 function leastSteps(b: Budget): number {
   if (!SHARING[b.mode].acrossFrames) return Infinity;
   return b.tokensPerFrame.kind === 'fixed' ? b.tokensPerFrame.steps : b.tokensPerFrame.minSteps;
+}
+
+/** How far decode steps may run ahead. While an answer is coming a frame may begin at any moment: then not at all. */
+export function stepsAhead(s: PlanSnapshot, b: Budget): Ahead {
+  if (s.waiting) return { steps: 1, untilMs: pacedAtMs(s.lastPrefillMs, b.replanRateHz) };
+  if (s.credit !== 'none' || s.steps === null) return { steps: 1, untilMs: -Infinity };
+  return { steps: Math.max(1, leastSteps(b) - s.steps), untilMs: languageUntilMs(s, b) };
 }
 
 /** What language would run now and what that is expected to take. */

@@ -1,6 +1,6 @@
 /** What core asks of the world. */
 import type { Observable } from 'rxjs';
-import type { Frame } from './types';
+import type { Frame, LanguageRequest } from './types';
 
 /** Read-only views of cache rows, per layer [batch, positions, headDim]; valid only until the cache next changes. */
 export interface KvView {
@@ -33,6 +33,31 @@ export interface PrefillResult {
   readonly next: Candidates;
 }
 
+/** What a decode step gives, by row. */
+export interface StepResult {
+  readonly kv: NewKv;
+  readonly next: readonly Candidates[];
+}
+
+/** A row of a decode step, as far as an executor has to know it to compute further steps without asking. */
+export interface DecodeRow {
+  /** The same object as long as the row's text goes on, and no other text's. */
+  readonly text: object;
+  readonly sampling: Pick<LanguageRequest, 'temperature' | 'topK' | 'topP' | 'samplingSeed'>;
+  /** Number of the token that this step gives, from 0: the counter of its draw. */
+  readonly sequence: number;
+  /** Steps, this one included, until the text has its most tokens. */
+  readonly left: number;
+}
+
+/** How far an executor may decode ahead of the steps that it is asked for. */
+export interface Ahead {
+  /** Steps, this one included, that come before the next frame whatever they take. */
+  readonly steps: number;
+  /** Further ones must have ended by this time. */
+  readonly untilMs: number;
+}
+
 /** Model runs. Each emits one result and completes, or errors with an OxygenError. One run at a time. */
 export interface Executor {
   /** Vision and root prefix. */
@@ -41,12 +66,19 @@ export interface Executor {
   denoise(frame: Frame, prefix: KvView): Observable<Float32Array>;
   /** Causal seed tokens after the prefix (batch 1, positions = prefix length). */
   seed(ids: readonly number[], past: KvView): Observable<{ readonly kv: NewKv; readonly next: Candidates }>;
-  /** One ragged step: row i feeds tokens[i] at position lengths[i]. */
+  /**
+   * One ragged step: row i feeds tokens[i] at position lengths[i]. `rows` and `ahead` are for executors that compute
+   * several steps in a run and give them one by one, as they are asked for.
+   */
   decode(
     tokens: readonly number[],
     lengths: readonly number[],
     past: KvView,
-  ): Observable<{ readonly kv: NewKv; readonly next: readonly Candidates[] }>;
+    rows?: readonly DecodeRow[],
+    ahead?: Ahead,
+  ): Observable<StepResult>;
+  /** Whether this step is computed already, so that `decode` gives it without a run. */
+  isReady?(tokens: readonly number[], lengths: readonly number[], rows: readonly DecodeRow[]): boolean;
 }
 
 /** Milliseconds of a steady clock. */

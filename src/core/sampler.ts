@@ -20,13 +20,17 @@ export function sample(next: Candidates, s: Sampling, step: number): number {
     Math.exp((l - top) / s.temperature),
   );
   const total = weights.reduce((a, b) => a + b, 0);
-  let rest = (fold(fold(0x51ed270b, s.samplingSeed), step) / 2 ** 32) * total;
+  let rest = uniform(s.samplingSeed, step) * total;
   for (let i = 0; i < weights.length; i++) {
     rest -= weights[i] as number;
     if (rest < 0) return next.ids[i] as number;
   }
   return best;
 }
+
+/** The draw of a step, in [0, 1). */
+export const uniform = (samplingSeed: number, step: number): number =>
+  fold(fold(0x51ed270b, samplingSeed), step) / 2 ** 32;
 
 /** How many of the best candidates may be drawn, at least one. */
 function allowed({ logits, logSumExp }: Candidates, { topK, topP }: Sampling): number {

@@ -22,7 +22,7 @@ import type { Expected } from './due';
 import { FrameRuns } from './frame-runs';
 import type { KvCache } from './kv-cache';
 import { LanguageRuns } from './language-runs';
-import { planStep, type FrameCredit, type PlanSnapshot } from './plan';
+import { planStep, stepsAhead, type FrameCredit, type PlanSnapshot } from './plan';
 import type { Clock, Executor } from './ports';
 import { Requests } from './requests';
 import type { RunCosts } from './run-costs';
@@ -120,7 +120,8 @@ export class Scheduler {
     const { mode, ageingMs } = this.#options;
     const nowMs = this.#clock.now();
     const budget = { nowMs, mode, ageingMs, ...this.#tunables, expected: this.#expected() };
-    const plan = planStep(this.snapshot(), budget);
+    const snapshot = this.snapshot();
+    const plan = planStep(snapshot, budget);
     switch (plan.kind) {
       case 'expire':
         this.#requests.end(plan.id, 'deadline');
@@ -139,7 +140,7 @@ export class Scheduler {
       case 'start':
         return this.#language.start(plan.request);
       case 'decode':
-        return this.#language.decode();
+        return this.#language.decode(stepsAhead(snapshot, budget));
       case 'idle':
         this.#wakeAt$.next(plan.wakeAtMs);
         return EMPTY;
@@ -153,7 +154,7 @@ export class Scheduler {
       chunkMs: costs.expected('ask') + prefillMs + costs.expected('denoise'),
       prefillMs,
       seedMs: costs.expected('seed'),
-      decodeMs: costs.expected('decode', Math.max(1, this.#cache.active)),
+      decodeMs: this.#language.nextStepMs(costs),
     };
   }
 

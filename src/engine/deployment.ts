@@ -6,9 +6,15 @@ import { Scheduler } from '../core/scheduler';
 import type { Frame, Mode, Tunables } from '../core/types';
 import { longestPrefix } from '../model/config';
 import type { StageCosts } from '../model/manifest';
+import { CudaExecutor } from './cuda-executor';
+import type { CudaSessions } from './cuda-sessions';
 import type { LanguageResult, ModelSessions } from './model-sessions';
-import { firstOf, OnnxExecutor, type ExecutorOptions, type RunMonitor } from './onnx-executor';
+import { firstOf, OnnxExecutor, type ExecutorOptions } from './onnx-executor';
+import type { RunMonitor } from './run-watch';
 import { REAL_TIME, type EngineTime } from './time';
+
+/** The graphs of an engine, loaded for where they run. */
+export type EngineSessions = ModelSessions | CudaSessions;
 
 export interface DeploymentOptions extends ExecutorOptions {
   /** Cameras of this robot; fewer than the model's make the cache smaller. */
@@ -27,12 +33,14 @@ export interface DeploymentOptions extends ExecutorOptions {
 
 export interface Deployment {
   readonly cache: KvCache;
+  /** What runs are expected to take. */
+  readonly costs: RunCosts;
   readonly scheduler: Scheduler;
 }
 
 /** Throws CONFIG_INVALID when a row would be longer than the engine's rotary tables. */
 export function deploy(
-  sessions: ModelSessions,
+  sessions: EngineSessions,
   o: DeploymentOptions,
   monitor: RunMonitor | null = null,
   time: EngineTime = REAL_TIME,
@@ -50,16 +58,26 @@ export function deploy(
   const { layers, headDim } = model.language;
   const cache = new KvCache({ layers, headDim, maxRequests: o.maxRequests, capacity });
   const costs = new RunCosts(time.costs ?? costTable(sessions.manifest.costs, o.denoiseSteps));
-  const executor = new OnnxExecutor(sessions, o, costs, monitor, time);
+  const executor =
+    sessions.target === 'cuda'
+      ? new CudaExecutor(sessions, o, costs, monitor, time)
+      : new OnnxExecutor(sessions, o, costs, monitor, time);
   const scheduler = new Scheduler(executor, cache, time, costs, { ...o, maxPrefixLength }, time.timers);
-  return { cache, scheduler };
+  return { cache, costs, scheduler };
 }
 
 /** engine.json's costs for a number of Euler steps; null when they were not measured. */
 export function costTable(costs: StageCosts | null, denoiseSteps: number): CostTable | null {
   if (!costs) return null;
-  const { vision, prefill, seed, decode, denoiseStep } = costs;
-  return { vision, prefill, denoise: denoiseStep * denoiseSteps, seed, decode };
+  const { vision, prefill, seed, decode, denoiseStep, upload } = costs;
+  return {
+    vision,
+    prefill,
+    denoise: denoiseStep * denoiseSteps,
+    seed,
+    decode,
+    ...(upload === undefined ? {} : { upload }),
+  };
 }
 
 /**
@@ -67,12 +85,12 @@ export function costTable(costs: StageCosts | null, denoiseSteps: number): CostT
  * row after the prefix.
  */
 export function prefixCache(
-  sessions: ModelSessions,
-  { kv, next, length }: LanguageResult & { readonly length: number },
+  { manifest }: Pick<EngineSessions, 'manifest'>,
+  { kv, next, length }: Pick<LanguageResult, 'kv' | 'next'> & { readonly length: number },
   maxRequests: number,
   spare: number,
 ): KvCache {
-  const { layers, headDim } = sessions.manifest.model.language;
+  const { layers, headDim } = manifest.model.language;
   const cache = new KvCache({ layers, headDim, maxRequests, capacity: length + spare });
   cache.commitPrefix({ frameId: 0, stampNs: 0n, epoch: 0, length, next: firstOf(next) }, kv);
   return cache;
@@ -80,7 +98,7 @@ export function prefixCache(
 
 /** A frame of the longest prompt and grey pictures: only its shapes matter. */
 export function dummyFrame(
-  sessions: ModelSessions,
+  sessions: Pick<EngineSessions, 'manifest'>,
   cameras: number,
 ): Pick<Frame, 'cameras' | 'images' | 'promptIds'> {
   const { model, special } = sessions.manifest;

@@ -3,13 +3,13 @@ import { toOxygenError } from '../core/errors';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import type { Observation, Tunables } from '../core/types';
 import { TextStream } from '../model/tokenizer';
-import { deploy, type Deployment } from './deployment';
+import { deploy, type Deployment, type EngineSessions } from './deployment';
 import { FrameLog } from './frame-log';
 import { languageRequest, standingRequests } from './language-io';
-import { ModelSessions } from './model-sessions';
 import { readNoise } from './noise-file';
+import { openEngine } from './open-engine';
 import { PolicyIo } from './policy-io';
-import { chooseProvider, type ProviderChoice } from './providers';
+import type { ProviderChoice } from './providers';
 import type {
   EngineInfo,
   EngineOptions,
@@ -26,12 +26,12 @@ import { warmUp } from './warm-up';
 const LOAD_EXPECTED_MS = 60_000;
 
 interface Running extends Deployment {
-  readonly sessions: ModelSessions;
+  readonly sessions: EngineSessions;
   readonly io: PolicyIo;
   readonly options: EngineOptions;
   readonly noise: Float32Array | null;
   readonly frameLog: FrameLog | null;
-  readonly choice: ProviderChoice;
+  readonly choice: ProviderChoice<EngineSessions>;
 }
 
 export class EngineHost {
@@ -104,9 +104,9 @@ export class EngineHost {
       begin: (run: RunKind, expectedMs: number) => this.#send({ type: 'begin', run, expectedMs }),
       end: (run: RunKind, ms: number) => this.#onRunEnd(run, ms),
     };
-    const { engineDir, threads, providers } = options;
-    const choice = await chooseProvider(providers, one => ModelSessions.attempt(engineDir, one));
-    const sessions = await ModelSessions.load(engineDir, threads, 0, choice.provider);
+    const { engineDir, threads, providers, requiredProvider } = options;
+    const choice = await openEngine(engineDir, threads, { wanted: providers, required: requiredProvider });
+    const sessions = choice.engine;
     try {
       const io = new PolicyIo(
         options.engineDir,
@@ -129,7 +129,11 @@ export class EngineHost {
         this.#time,
       );
       const noise = options.noiseFile === null ? null : readNoise(options.noiseFile, sessions.manifest.model);
-      await warmUp(sessions, options.cameras.length, options.maxRequests);
+      // In virtual time runs take what the table says, not what they take here.
+      const costs = this.#time.costs === null ? deployment.costs : null;
+      const { denoiseSteps, cameras } = options;
+      const sizes = { cameras: cameras.length, denoiseSteps, shape: deployment.cache.shape };
+      await warmUp(sessions, sizes, costs);
       const frameLog = options.frameLog === null ? null : new FrameLog(options.frameLog);
       this.#send({ type: 'end', run: 'load', ms: this.#time.now() - start });
       return { ...deployment, sessions, io, options, noise, frameLog, choice };

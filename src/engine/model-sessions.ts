@@ -1,16 +1,13 @@
 /** The three graphs of an engine as ONNX Runtime sessions, with their tensors. Nothing here knows of frames or requests. */
-import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
 import type { Candidates, KvView, NewKv } from '../core/ports';
-import { readManifest, type Manifest } from '../model/manifest';
+import { readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
-import type { Provider } from './providers';
 import { sessionOptions } from './session-options';
+import { floats, int64, openSessions, runSession } from './session-run';
 
-/** KV feeds and the last-layer views rely on behaviour that later versions change. */
-const ORT_VERSION = '1.30.0';
 /** Masked scores become exactly zero after the softmax. */
 const MASKED = -1e30;
 
@@ -43,7 +40,10 @@ export interface LanguageResult {
   readonly also: Readonly<Record<string, Float32Array>>;
 }
 
+type CpuSessions = Readonly<Record<(typeof TARGET_GRAPHS)['cpu'][number], ort.InferenceSession>>;
+
 export class ModelSessions {
+  readonly target = 'cpu';
   readonly manifest: Manifest;
   readonly host: HostTensors;
   readonly #vision: ort.InferenceSession;
@@ -51,54 +51,23 @@ export class ModelSessions {
   readonly #expert: ort.InferenceSession;
   readonly #modulations = new Map<number, readonly Float32Array[]>();
 
-  private constructor(manifest: Manifest, host: HostTensors, sessions: readonly ort.InferenceSession[]) {
+  private constructor(manifest: Manifest, host: HostTensors, sessions: CpuSessions) {
     this.manifest = manifest;
     this.host = host;
-    [this.#vision, this.#language, this.#expert] = sessions as [
-      ort.InferenceSession,
-      ort.InferenceSession,
-      ort.InferenceSession,
-    ];
+    this.#vision = sessions.vision;
+    this.#language = sessions.language;
+    this.#expert = sessions.expert;
   }
 
-  /**
-   * Loads by path, so external weights are found from any working directory. `threads` and `spinUs` as in Pool. Throws
-   * ENGINE_* or RUNTIME_VERSION.
-   */
-  static async load(
-    dir: string,
-    threads: number,
-    spinUs = 0,
-    provider: Provider = 'cpu',
-  ): Promise<ModelSessions> {
-    const version = ort.env.versions.node;
-    if (version !== ORT_VERSION) {
-      throw new OxygenError(
-        'RUNTIME_VERSION',
-        `onnxruntime-node is ${String(version)}, this release needs exactly ${ORT_VERSION}`,
-      );
-    }
+  /** `threads` and `spinUs` as in Pool. Throws ENGINE_* or RUNTIME_VERSION. */
+  static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
     const manifest = readManifest(dir);
-    const options = sessionOptions({ threads, spinUs }, provider);
-    const sessions: ort.InferenceSession[] = [];
-    for (const graph of ['vision', 'language', 'expert']) {
-      const path = join(dir, `${graph}.onnx`);
-      try {
-        sessions.push(await ort.InferenceSession.create(path, options));
-      } catch (cause) {
-        for (const s of sessions) await s.release();
-        throw new OxygenError('ENGINE_INVALID', `${path} cannot be loaded: ${String(cause)}`, { cause });
-      }
+    if (manifest.target !== 'cpu') {
+      const message = `${dir} is an engine for ${manifest.target}, not for the CPU`;
+      throw new OxygenError('ENGINE_INVALID', message);
     }
+    const sessions = await openSessions(dir, TARGET_GRAPHS.cpu, sessionOptions({ threads, spinUs }));
     return new ModelSessions(manifest, new HostTensors(dir, manifest), sessions);
-  }
-
-  /** Rejects with ONNX Runtime's reason when this machine has no such provider. */
-  static async attempt(dir: string, provider: Provider): Promise<void> {
-    // The smallest graph; that of the CPU is loaded anyway.
-    const options = sessionOptions({ threads: 1, spinUs: 0 }, provider);
-    if (provider !== 'cpu')
-      await (await ort.InferenceSession.create(join(dir, 'expert.onnx'), options)).release();
   }
 
   async release(): Promise<void> {
@@ -110,7 +79,9 @@ export class ModelSessions {
   async vision(images: Uint8Array, cameras: number): Promise<Float32Array> {
     const { imageHeight, imageWidth } = this.manifest.model.vision;
     const tensor = new ort.Tensor('uint8', images, [cameras, imageHeight, imageWidth, 3]);
-    const { image_tokens: tokens } = await run('vision', this.#vision, { images: tensor }, ['image_tokens']);
+    const { image_tokens: tokens } = await runSession('vision', this.#vision, { images: tensor }, [
+      'image_tokens',
+    ]);
     return floats(tokens);
   }
 
@@ -136,7 +107,7 @@ export class ModelSessions {
     }
     if (f.fullLogits) fetches.push('logits');
     fetches.push(...(f.also ?? []));
-    const out = await run('language', this.#language, feeds, fetches);
+    const out = await runSession('language', this.#language, feeds, fetches);
     const layer = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
     return {
       kv: { k: layer('new_k'), v: layer('new_v') },
@@ -163,7 +134,7 @@ export class ModelSessions {
       if (!table) throw new OxygenError('INTERNAL', `denoise step ${step} of ${steps} does not exist`);
       feeds['x_t'] = new ort.Tensor('float32', x, [1, model.horizon, model.actionDim]);
       feeds['modulations'] = new ort.Tensor('float32', table, [2 * layers + 1, 3 * model.expert.width]);
-      const { v_t: v } = await run('denoise', this.#expert, feeds, ['v_t']);
+      const { v_t: v } = await runSession('denoise', this.#expert, feeds, ['v_t']);
       return floats(v);
     };
   }
@@ -210,32 +181,4 @@ export class ModelSessions {
   }
 }
 
-async function run(
-  graph: string,
-  session: ort.InferenceSession,
-  feeds: Record<string, ort.Tensor>,
-  fetches: string[],
-): Promise<ort.InferenceSession.ReturnType> {
-  try {
-    return await session.run(feeds, fetches);
-  } catch (cause) {
-    throw runError(graph, cause);
-  }
-}
-
-/** What ONNX Runtime and the C++ library say when an allocation fails. */
-const NO_MEMORY = /failed to allocate memory|bad_alloc|bad allocation|out of memory/i;
-
-/** RUN_FAILED, or OUT_OF_MEMORY so that the scheduler can make do with less. */
-export function runError(graph: string, cause: unknown): OxygenError {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const code = NO_MEMORY.test(message) ? 'OUT_OF_MEMORY' : 'RUN_FAILED';
-  return new OxygenError(code, `the ${graph} graph failed: ${message}`, { cause });
-}
-
 const EMPTY = new Float32Array(0);
-
-const floats = (tensor: ort.Tensor | undefined): Float32Array => tensor?.data as Float32Array;
-
-const int64 = (values: readonly number[], dims: readonly number[]): ort.Tensor =>
-  new ort.Tensor('int64', BigInt64Array.from(values, BigInt), dims);

@@ -1,12 +1,13 @@
 /** Core's executor on ONNX sessions: puts frames, seeds and batches into feeds and results back into core's words. */
-import { defer, from, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { OxygenError } from '../core/errors';
 import { frameNoise } from '../core/noise';
-import type { Candidates, Executor, KvView, NewKv, PrefillResult } from '../core/ports';
-import type { ModelRun, RunCosts } from '../core/run-costs';
+import type { Candidates, Executor, KvView, NewKv, PrefillResult, StepResult } from '../core/ports';
+import type { RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { LanguageResult, ModelSessions } from './model-sessions';
-import { REAL_TIME, type EngineTime } from './time';
+import { deferred, RunWatch, type RunMonitor } from './run-watch';
+import type { EngineTime } from './time';
 
 export interface ExecutorOptions {
   readonly attention: 'bidirectional' | 'causal';
@@ -15,83 +16,55 @@ export interface ExecutorOptions {
   readonly seed: bigint;
 }
 
-/** Told of every run before and after; the engine process reports it to the node's watchdog. */
-export interface RunMonitor {
-  begin(run: ModelRun, expectedMs: number): void;
-  end(run: ModelRun, ms: number): void;
-}
-
 export class OnnxExecutor implements Executor {
   readonly #sessions: ModelSessions;
   readonly #options: ExecutorOptions;
-  readonly #costs: RunCosts;
-  readonly #monitor: RunMonitor | null;
-  readonly #time: EngineTime;
+  readonly #watch: RunWatch;
 
   constructor(
     sessions: ModelSessions,
     options: ExecutorOptions,
     costs: RunCosts,
-    monitor: RunMonitor | null = null,
-    time: EngineTime = REAL_TIME,
+    monitor?: RunMonitor | null,
+    time?: EngineTime,
   ) {
     this.#sessions = sessions;
     this.#options = options;
-    this.#costs = costs;
-    this.#monitor = monitor;
-    this.#time = time;
+    this.#watch = new RunWatch(costs, monitor, time);
     sessions.modulations(options.denoiseSteps);
   }
 
   prefill(frame: Frame): Observable<PrefillResult> {
-    return defer(() => from(this.#prefill(frame)));
+    return deferred(() => this.#prefill(frame));
   }
 
   denoise(frame: Frame, prefix: KvView): Observable<Float32Array> {
     const { horizon, actionDim } = this.#sessions.manifest.model;
     const noise = frame.noise ?? frameNoise(this.#options.seed, frame.stampNs, horizon * actionDim);
-    return this.#watched('denoise', () => denoise(this.#sessions, noise, this.#options.denoiseSteps, prefix));
+    const run = () => denoise(this.#sessions, noise, this.#options.denoiseSteps, prefix);
+    return deferred(() => this.#watch.run('denoise', run));
   }
 
   seed(ids: readonly number[], past: KvView): Observable<{ kv: NewKv; next: Candidates }> {
-    return this.#watched('seed', async () => {
-      const { kv, next } = await runSeed(this.#sessions, ids, past);
+    return deferred(async () => {
+      const { kv, next } = await this.#watch.run('seed', () => runSeed(this.#sessions, ids, past));
       return { kv, next: firstOf(next) };
     });
   }
 
-  decode(
-    tokens: readonly number[],
-    lengths: readonly number[],
-    past: KvView,
-  ): Observable<{ kv: NewKv; next: readonly Candidates[] }> {
-    return this.#watched('decode', () => runDecode(this.#sessions, tokens, lengths, past), tokens.length);
+  decode(tokens: readonly number[], lengths: readonly number[], past: KvView): Observable<StepResult> {
+    const run = () => runDecode(this.#sessions, tokens, lengths, past);
+    return deferred(() => this.#watch.run('decode', run, { batch: tokens.length }));
   }
 
   async #prefill(frame: Frame): Promise<PrefillResult> {
     const causal = this.#options.attention === 'causal';
-    const images = await this.#watch('vision', () =>
+    const images = await this.#watch.run('vision', () =>
       this.#sessions.vision(frame.images, frame.cameras.length),
     );
     const run = () => runPrefix(this.#sessions, images, frame.promptIds, causal);
-    const { kv, next, length } = await this.#watch('prefill', run);
+    const { kv, next, length } = await this.#watch.run('prefill', run);
     return { kv, length, next: firstOf(next) };
-  }
-
-  #watched<T>(kind: ModelRun, run: () => Promise<T>, batch = 1): Observable<T> {
-    return defer(() => from(this.#watch(kind, run, batch)));
-  }
-
-  async #watch<T>(kind: ModelRun, run: () => Promise<T>, batch = 1): Promise<T> {
-    this.#monitor?.begin(kind, this.#costs.expected(kind, batch));
-    const start = this.#time.now();
-    try {
-      const result = await this.#time.run(kind, batch, run);
-      this.#costs.measured(kind, this.#time.now() - start, batch);
-      return result;
-    } finally {
-      this.#monitor?.end(kind, this.#time.now() - start);
-    }
   }
 }
 

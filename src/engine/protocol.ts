@@ -50,6 +50,8 @@ export interface EngineOptions {
   readonly threads: number;
   /** In order of preference. */
   readonly providers: readonly Provider[];
+  /** The engine does not start below this one; null: any of the others is good enough. */
+  readonly requiredProvider: Provider | null;
   /** Seed of the counter-based action noise. */
   readonly seed: bigint;
   readonly denoiseSteps: number;

@@ -87,6 +87,8 @@ export const stageCosts = z.object({
   seed: z.number(),
   /** Batch size → ms of one decode step. */
   decode: z.record(z.string(), z.number()),
+  /** Batch size → ms that a decode run takes beside its steps, where keys and values are copied to a device for it. */
+  upload: z.record(z.string(), z.number()).optional(),
   threads: size,
 });
 

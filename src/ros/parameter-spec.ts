@@ -93,7 +93,7 @@ export function checkParameter(spec: ParameterSpec, value: unknown): ParameterVa
     case 'string':
       if (typeof value !== 'string') throw fail('a string is wanted');
       if (spec.choices && !spec.choices.includes(value))
-        throw fail(`one of ${spec.choices.join(', ')} is wanted`);
+        throw fail(`one of ${shownChoices(spec.choices)} is wanted`);
       if (spec.notEmpty !== undefined && value === '') throw fail(`${spec.notEmpty} is wanted`);
       return value;
     case 'boolean':
@@ -117,6 +117,10 @@ export function checkParameter(spec: ParameterSpec, value: unknown): ParameterVa
       return Number(value);
   }
 }
+
+/** The empty string as people write it in a parameter file. */
+export const shownChoices = (choices: readonly string[]): string =>
+  choices.map(value => (value === '' ? "''" : value)).join(', ');
 
 export const range = (spec: ParameterSpec): string =>
   spec.max! >= 2 ** 63 ? 'of 64 bits' : `from ${spec.min} to ${spec.max}`;

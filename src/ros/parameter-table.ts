@@ -2,7 +2,18 @@
 import { AGGREGATIONS, MODES } from '../core/types';
 import { PROVIDERS } from '../engine/providers';
 import { LONG_PROMPTS } from '../model/prompt-ids';
-import { choice, double, flag, integer, list, live, range, required, text } from './parameter-spec';
+import {
+  choice,
+  double,
+  flag,
+  integer,
+  list,
+  live,
+  range,
+  required,
+  shownChoices,
+  text,
+} from './parameter-spec';
 import type { ParameterSpec, ParameterValue } from './parameter-spec';
 import { LIMITS_EXAMPLE } from './limits';
 import { STANDING_EXAMPLE, STANDING_LIST, standingParameters } from './standing';
@@ -124,6 +135,11 @@ export const PARAMETERS: readonly ParameterSpec[] = [
     choices: PROVIDERS,
     notEmpty: 'at least one',
   },
+  choice(
+    'required_provider',
+    ['', ...PROVIDERS],
+    'The node does not configure below this one; empty: any of execution_providers is good enough, and what is passed over is said.',
+  ),
   integer('denoise_steps', 10n, 1, 1000, 'Euler steps from noise to actions.'),
   integer('seed', 0n, -(2 ** 63), 2 ** 63, 'Seed of the action noise.'),
   integer('threads', 0n, 0, 1024, 'Threads of one model run; 0 is all cores but one.'),
@@ -153,7 +169,8 @@ export function parameterTable(): string {
   const all = [...PARAMETERS, ...standingParameters([STANDING_EXAMPLE]), ...LIMITS_EXAMPLE];
   const rows = all.map(spec => {
     const value = spec.default === null ? 'required' : `\`${shownDefault(spec.default)}\``;
-    const allowed = spec.choices?.join(', ') ?? (spec.min === undefined ? '' : range(spec));
+    const numbers = spec.min === undefined ? '' : range(spec);
+    const allowed = spec.choices ? shownChoices(spec.choices) : numbers;
     const live = spec.readOnly ? '' : ' Can be changed live.';
     return `| \`${spec.name}\` | ${spec.kind} | ${value} | ${allowed} | ${spec.description}${live} |`;
   });

@@ -98,6 +98,7 @@ export const engineOptions = (
     engineDir: string('engine'),
     threads: number('threads'),
     providers: values.get('execution_providers') as readonly Provider[],
+    requiredProvider: string('required_provider') === '' ? null : (string('required_provider') as Provider),
     seed: values.get('seed') as bigint,
     denoiseSteps: number('denoise_steps'),
     maxRequests: number('max_requests'),

@@ -1,7 +1,8 @@
 /** What leaves the language graph for sampling, against its full logits; and what a failed run is called. */
 import { dummyFrame } from '../../src/engine/deployment';
-import { ModelSessions, runError } from '../../src/engine/model-sessions';
+import { ModelSessions } from '../../src/engine/model-sessions';
 import { runPrefill } from '../../src/engine/onnx-executor';
+import { runError } from '../../src/engine/session-run';
 import { engineDir } from '../support/engines';
 
 it('gives the best logits in order and the logarithm of the sum of all exponentials', async () => {

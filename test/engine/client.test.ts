@@ -12,7 +12,7 @@ const { createEngineClient } = require(join(ROOT, 'dist/engine/client.js')) as t
 
 const OPTIONS: EngineOptions = {
   engineDir: engineDir('demo'), cameras: ['base_0_rgb'], robot: null, threads: 1, seed: 1n, denoiseSteps: 10, maxRequests: 4, maxQueue: 8, maxTokens: 64,
-  providers: ['cpu'], maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, frameLog: null, mode: 'oxygen', ageingMs: 5000,
+  providers: ['cpu'], requiredProvider: null, maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, frameLog: null, mode: 'oxygen', ageingMs: 5000,
   tunables: { tokensPerFrame: { kind: 'fixed', steps: 5 }, replanRateHz: 0, executeMs: 0, standing: [] },
 }; // prettier-ignore
 

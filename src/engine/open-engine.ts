@@ -1,0 +1,62 @@
+/** An engine folder on the best provider that this machine has for it. */
+import { OxygenError } from '../core/errors';
+import { cpuEngine, readManifest, type Manifest, type Target } from '../model/manifest';
+import { CudaSessions } from './cuda-sessions';
+import type { EngineSessions } from './deployment';
+import { ModelSessions } from './model-sessions';
+import {
+  chooseProvider,
+  libraryObstacle,
+  type Provider,
+  type ProviderChoice,
+  type ProviderWish,
+} from './providers';
+
+/** Throws ENGINE_*, RUNTIME_VERSION, or PROVIDER_MISSING with every reason. */
+export function openEngine(
+  dir: string,
+  threads: number,
+  wish: ProviderWish,
+): Promise<ProviderChoice<EngineSessions>> {
+  const manifest = readManifest(dir);
+  const held = heldBy(dir, manifest);
+  const obstacles = (provider: Provider): string[] => {
+    const graphs = held.includes(provider) ? null : graphsObstacle(dir, provider, held);
+    return [libraryObstacle(provider), graphs].filter(reason => reason !== null);
+  };
+  return chooseProvider(wish, { obstacles, load: provider => loadFor(dir, provider, threads) });
+}
+
+/** What an engine's own graphs can run on. */
+const RUNS_ON: Readonly<Record<Target, readonly Provider[]>> = {
+  cpu: ['cpu'],
+  cuda: ['cuda'],
+  tensorrt: ['tensorrt', 'cuda'],
+};
+
+/** What the folder has graphs for, those of the CPU's engine inside it included. */
+function heldBy(dir: string, manifest: Pick<Manifest, 'target'>): readonly Provider[] {
+  const own = RUNS_ON[manifest.target];
+  return manifest.target === 'cpu' || cpuEngine(dir, manifest) === null ? own : [...own, 'cpu'];
+}
+
+const graphsObstacle = (dir: string, provider: Provider, held: readonly Provider[]): string =>
+  `${dir} has graphs for ${held.join(' and ')} only (oxygen build --target ${provider} makes an engine for it)`;
+
+/** `spinUs` as in Pool. */
+export function loadFor(
+  dir: string,
+  provider: Provider,
+  threads: number,
+  spinUs = 0,
+): Promise<EngineSessions> {
+  const manifest = readManifest(dir);
+  switch (provider) {
+    case 'cpu':
+      return ModelSessions.load(cpuEngine(dir, manifest) ?? dir, threads, spinUs);
+    case 'cuda':
+      return CudaSessions.load(dir, threads, spinUs, 'cuda');
+    case 'tensorrt':
+      throw new OxygenError('PROVIDER_MISSING', 'engines for TensorRT cannot be loaded yet');
+  }
+}
