@@ -59,6 +59,15 @@ export function modulations(c: ModelConfig, read: Read, steps: number): Float32A
   return tables;
 }
 
+/** All steps in one table, [S, 2L+1, 3W] flat. */
+export function modulationTable(c: ModelConfig, read: Read, steps: number): Float32Array {
+  const tables = modulations(c, read, steps);
+  const size = tables[0]?.length ?? 0;
+  const all = new Float32Array(steps * size);
+  for (const [step, table] of tables.entries()) all.set(table, step * size);
+  return all;
+}
+
 const affine = (read: Read, name: string, x: Float64Array) =>
   product(read(`${name}.weight`), read(`${name}.bias`), x);
 

@@ -1,0 +1,157 @@
+/**
+ * The two graphs of an engine for TensorRT as ONNX Runtime sessions, with their tensors. On a GPU they are engine files
+ * in wrapper models, on the CPU the graphs that those were made of, for checks.
+ */
+import * as ort from 'onnxruntime-node';
+import { OxygenError } from '../core/errors';
+import type { KvView, PrefillResult } from '../core/ports';
+import type { Frame } from '../core/types';
+import { imageTokens, longestPrefix } from '../model/config';
+import { readManifest, type Manifest } from '../model/manifest';
+import { TENSORRT_GRAPHS, type TensorRtGraph } from '../model/tensorrt-engine';
+import { HostTensors } from './host-tensors';
+import { modulationTable } from './modulations';
+import { sessionOptions, type Pool } from './session-options';
+import { float32, floats, openSessions, runSession } from './session-run';
+import { tensorRtEngines, tensorRtMachine, type TensorRtMachine } from './tensorrt-key';
+
+type Sessions = Readonly<Record<TensorRtGraph, ort.InferenceSession>>;
+
+/** Where the sessions come from: engine files of this machine, or the graphs themselves. */
+export type TensorRtSource =
+  { readonly on: 'tensorrt'; readonly machine?: TensorRtMachine } | { readonly on: 'cpu' };
+
+export class TensorRtSessions {
+  readonly manifest: Manifest;
+  readonly #host: HostTensors;
+  readonly #sessions: Sessions;
+  readonly #modulations: Float32Array;
+
+  private constructor(manifest: Manifest, host: HostTensors, sessions: Sessions) {
+    this.manifest = manifest;
+    this.#host = host;
+    this.#sessions = sessions;
+    const { model } = manifest;
+    this.#modulations = modulationTable(model, name => host.read(name), model.denoiseSteps);
+  }
+
+  /** Throws ENGINE_*, RUNTIME_VERSION, or PROVIDER_MISSING where the engine files cannot be loaded. */
+  static async load(dir: string, pool: Pool, source: TensorRtSource): Promise<TensorRtSessions> {
+    const manifest = readManifest(dir);
+    const models =
+      source.on === 'cpu' ? dir : tensorRtEngines(dir, manifest, source.machine ?? tensorRtMachine());
+    return TensorRtSessions.open(models, manifest, new HostTensors(dir, manifest), pool, source.on);
+  }
+
+  /** `models`: the folder of prefill.onnx and denoise.onnx. */
+  static async open(
+    models: string,
+    manifest: Manifest,
+    host: HostTensors,
+    pool: Pool,
+    on: TensorRtSource['on'],
+  ): Promise<TensorRtSessions> {
+    try {
+      const options = sessionOptions(pool, on);
+      // a wrapper has nothing that could be optimised
+      const level = on === 'tensorrt' ? ({ graphOptimizationLevel: 'disabled' } as const) : {};
+      const sessions = await openSessions(models, TENSORRT_GRAPHS, { ...options, ...level });
+      return new TensorRtSessions(manifest, host, sessions);
+    } catch (error) {
+      host.close();
+      throw on === 'tensorrt' ? wrapperError(models, error) : error;
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#host.close();
+    for (const session of Object.values(this.#sessions)) await session.release();
+  }
+
+  /** Vision and root prefix. `fullLogits`: [vocab] of the last position as well. */
+  async prefill(
+    f: Pick<Frame, 'cameras' | 'images' | 'promptIds'>,
+    causal: boolean,
+    fullLogits = false,
+  ): Promise<PrefillResult & { readonly logits: Float32Array | null }> {
+    const { model } = this.manifest;
+    const { layers } = model.language;
+    const { imageHeight, imageWidth } = model.vision;
+    const imageLength = f.cameras.length * imageTokens(model);
+    const length = imageLength + f.promptIds.length;
+    const feeds = {
+      images: new ort.Tensor('uint8', f.images, [f.cameras.length, imageHeight, imageWidth, 3]),
+      prompt_ids: new ort.Tensor('int32', Int32Array.from(f.promptIds), [1, f.promptIds.length]),
+      causal_from: new ort.Tensor('int32', Int32Array.of(causal ? imageLength : length), [1]),
+    };
+    const fetches = ['top_logits', 'top_ids', 'log_sum_exp', ...(fullLogits ? ['logits'] : [])];
+    for (let i = 0; i < layers; i++) fetches.push(`new_k_${i}`, `new_v_${i}`);
+    const out = await runSession('prefill', this.#sessions.prefill, feeds, fetches);
+    const all = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
+    const next = {
+      ids: Array.from(out['top_ids']?.data as Int32Array),
+      logits: floats(out['top_logits']),
+      logSumExp: floats(out['log_sum_exp'])[0] as number,
+    };
+    const logits = fullLogits ? floats(out['logits']) : null;
+    return { kv: { k: all('new_k'), v: all('new_v') }, length, next, logits };
+  }
+
+  /** All Euler steps from noise [H·A] over the prefix (batch 1) → [H·A] normalised actions. Throws CONFIG_INVALID. */
+  async denoise(noise: Float32Array, prefix: KvView): Promise<Float32Array> {
+    const { horizon, actionDim, denoiseSteps, expert, language } = this.manifest.model;
+    if (noise.length !== horizon * actionDim) {
+      const message = `the noise has ${noise.length} values, the engine needs ${horizon}x${actionDim}`;
+      throw new OxygenError('CONFIG_INVALID', message);
+    }
+    const { layers, headDim } = language;
+    const feeds: Record<string, ort.Tensor> = {
+      noise: float32(noise, [1, horizon, actionDim]),
+      modulations: float32(this.#modulations, [denoiseSteps, 2 * layers + 1, 3 * expert.width]),
+    };
+    const shape = [1, prefix.positions, headDim];
+    for (let i = 0; i < layers; i++) {
+      feeds[`past_k_${i}`] = float32(prefix.k[i] as Float32Array, shape);
+      feeds[`past_v_${i}`] = float32(prefix.v[i] as Float32Array, shape);
+    }
+    const { actions } = await runSession('denoise', this.#sessions.denoise, feeds, ['actions']);
+    return floats(actions);
+  }
+}
+
+/** ONNX Runtime cannot keep K and V on the device between runs, so every frame hands them over through this process. */
+export interface KvHandOver {
+  /** Of the longest prefix, float32: down after the prefill, and as much up again for the denoiser. */
+  readonly bytes: number;
+  /** In one line for the log. */
+  readonly text: string;
+}
+
+export function kvHandOver({ model }: Pick<Manifest, 'model'>, cameras: number): KvHandOver {
+  const positions = longestPrefix(model, cameras);
+  const { layers, headDim } = model.language;
+  const bytes = 2 * layers * positions * headDim * Float32Array.BYTES_PER_ELEMENT;
+  const size = `${(bytes / 1e6).toFixed(1)} MB`;
+  const text =
+    `KV of a prefix of up to ${positions} positions: ${size} from the prefill to the host in each frame, ` +
+    `${size} up to the denoiser, and a row's part of the cache up to each decode burst`;
+  return { bytes, text };
+}
+
+/** ONNX Runtime names the operator that nobody implements when its TensorRT provider did not take the wrapper. */
+function wrapperError(models: string, error: unknown): OxygenError {
+  const cause = error instanceof OxygenError && error.cause !== undefined ? error.cause : error;
+  const said = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] as string;
+  const taken = !/EPContext/.test(said);
+  const why = taken
+    ? said
+    : 'ONNX Runtime runs without its TensorRT provider, and nothing else reads engine files';
+  const cure = taken
+    ? 'if TensorRT or the GPU changed, run build.sh of the engine folder again'
+    : 'install the provider and TensorRT 10 (see docs/nvidia.md; `oxygen doctor` checks each library)';
+  return new OxygenError(
+    'PROVIDER_MISSING',
+    `the TensorRT engines in ${models} cannot be loaded: ${why}; ${cure}`,
+    { cause: error },
+  );
+}

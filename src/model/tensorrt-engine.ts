@@ -1,0 +1,19 @@
+/** What the builder of TensorRT engines and the one that loads them agree on. */
+import { createHash } from 'node:crypto';
+
+/** Graphs of an engine folder that TensorRT engines are made of; the files have these names. */
+export const TENSORRT_GRAPHS = ['prefill', 'denoise'] as const;
+export type TensorRtGraph = (typeof TENSORRT_GRAPHS)[number];
+
+/** Folder in an engine folder that holds TensorRT engines, in one folder for each key. */
+export const TENSORRT_FOLDER = 'trt';
+/** Makes them. */
+export const TENSORRT_SCRIPT = 'build.sh';
+
+/** One hash of the graphs with their weights; engines of another are stale. `sha256`: of a file of the folder. */
+export function tensorRtWeights(sha256: (file: string) => string): string {
+  const hash = createHash('sha256');
+  for (const graph of TENSORRT_GRAPHS)
+    for (const file of [`${graph}.onnx`, `${graph}.weights`]) hash.update(sha256(file));
+  return hash.digest('hex').slice(0, 16);
+}
