@@ -44,9 +44,9 @@ export class Graph {
   readonly #used = new Set<Value>();
   #made = 0;
   readonly #initializers: Initializer[] = [];
+  readonly #names = new Set<string>();
   readonly #inputs: ValueInfo[] = [];
   readonly #outputs: ValueInfo[] = [];
-  readonly #constants = new Map<string, Value>();
 
   constructor(name: string, weights: WeightsFile) {
     this.#name = name;
@@ -144,11 +144,6 @@ export class Graph {
     return this.shared(name, 'float', dims, this.#weights.append(values));
   }
 
-  /** A float16 weight in the external file; `values` are its bytes, little-endian. */
-  half(name: string, dims: readonly number[], values: Uint8Array): Value {
-    return this.shared(name, 'float16', dims, this.#weights.append(values));
-  }
-
   /** A weight of bytes in the external file. */
   bytes(name: string, dims: readonly number[], values: Uint8Array): Value {
     return this.shared(name, 'uint8', dims, this.#weights.append(values));
@@ -158,7 +153,13 @@ export class Graph {
   shared(name: string, elem: Elem, dims: readonly number[], range: WeightRange): Value {
     const external = { location: range.file, offset: range.offset, length: range.bytes };
     this.#initializers.push({ name, elem, dims, external });
+    this.#names.add(name);
     return name;
+  }
+
+  /** Whether a weight or constant of that name is there. */
+  has(name: string): boolean {
+    return this.#names.has(name);
   }
 
   initializer(name: Value): Initializer {
@@ -193,6 +194,11 @@ export class Graph {
       [values.length],
       BigInt64Array.from(values, BigInt),
     );
+  }
+
+  /** An int64 scalar. */
+  int(value: number): Value {
+    return this.#constant(`int/${value}`, 'int64', [], BigInt64Array.of(BigInt(value)));
   }
 
   /** A uint8 scalar. */
@@ -255,10 +261,10 @@ export class Graph {
     dims: readonly number[],
     values: BigInt64Array | Float32Array | Uint8Array,
   ): Value {
-    if (!this.#constants.has(name)) {
+    if (!this.#names.has(name)) {
       const raw = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
       this.#initializers.push({ name, elem, dims, raw });
-      this.#constants.set(name, name);
+      this.#names.add(name);
     }
     return name;
   }

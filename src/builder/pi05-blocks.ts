@@ -3,18 +3,19 @@ import type { ModelConfig } from '../model/config';
 import type { Graph, Value } from './graph';
 import type { Products } from './products';
 
-/** cos and sin of position·θ^(−2i/d), [positions, headDim/2], angles in float64. */
+/** cos and sin of position·θ^(−2i/d), [positions, headDim/2], for positions 0, step, 2·step, …; angles in float64. */
 export function rotaryTables(
   positions: number,
   headDim: number,
   theta: number,
+  step = 1,
 ): { cos: Float32Array; sin: Float32Array } {
   const half = headDim / 2;
   const cos = new Float32Array(positions * half);
   const sin = new Float32Array(positions * half);
   for (let p = 0; p < positions; p++) {
     for (let i = 0; i < half; i++) {
-      const angle = p * theta ** (-i / half);
+      const angle = p * step * theta ** (-i / half);
       cos[p * half + i] = Math.cos(angle);
       sin[p * half + i] = Math.sin(angle);
     }

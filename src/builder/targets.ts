@@ -2,6 +2,7 @@
 import { OxygenError } from '../core/errors';
 import type { Target } from '../model/manifest';
 import { writeCpuGraphs } from './cpu-graphs';
+import { writeCudaGraphs } from './cuda/cuda-graphs';
 import type { WriteGraphs } from './graph-files';
 
 const notYet =
@@ -11,6 +12,6 @@ const notYet =
 
 export const WRITERS: Readonly<Record<Target, WriteGraphs>> = {
   cpu: writeCpuGraphs,
-  cuda: notYet('cuda'),
+  cuda: writeCudaGraphs,
   tensorrt: notYet('tensorrt'),
 };

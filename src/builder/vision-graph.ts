@@ -38,15 +38,21 @@ export function buildVision(g: Graph, p: Products, exact: Products, c: ModelConf
 
 /** The patch convolution as one product: its stride equals its size, so patches do not overlap. → [n, tokens, width] */
 function patches(g: Graph, exact: Products, c: ModelConfig, images: Value): Value {
-  const { patch: p, width, imageHeight, imageWidth } = c.vision;
+  const { patch: p, width } = c.vision;
+  const flat = flatPatches(g, c, images);
+  return linear(g, exact, flat, `${VISION}embeddings.patch_embedding`, 3 * p * p, width);
+}
+
+/** images u8 [n,H,W,3] → [n, tokens, 3·patch·patch] in [-1, 1]. */
+export function flatPatches(g: Graph, c: ModelConfig, images: Value): Value {
+  const { patch: p, imageHeight, imageWidth } = c.vision;
   const [rows, columns] = [imageHeight / p, imageWidth / p];
   const unit = g.op('Div', [g.op('Cast', [images], { to: 1n }), g.scalar(255)]);
   const scaled = g.op('Sub', [g.op('Mul', [unit, g.scalar(2)]), g.scalar(1)]);
   const split = g.op('Reshape', [scaled, g.ints(-1, rows, p, columns, p, 3)]);
   // [n, row, column, channel, y, x], the order of the convolution's weights [width, 3, p, p]
   const ordered = g.op('Transpose', [split], { perm: [0n, 1n, 3n, 5n, 2n, 4n] });
-  const flat = g.op('Reshape', [ordered, g.ints(-1, rows * columns, 3 * p * p)]);
-  return linear(g, exact, flat, `${VISION}embeddings.patch_embedding`, 3 * p * p, width);
+  return g.op('Reshape', [ordered, g.ints(-1, rows * columns, 3 * p * p)]);
 }
 
 function attention(g: Graph, p: Products, c: ModelConfig, x: Value, prefix: string): Value {

@@ -15,14 +15,14 @@ export function rms(g: Graph, c: ModelConfig, x: Value): Value {
 
 /** Gemma's RMS norm: the stored weight is zero-centred, the factor is 1 + w. */
 export function rmsNorm(g: Graph, l: Layers, c: ModelConfig, x: Value, name: string): Value {
-  const scale = () => l.source.read(`${name}.weight`).map(w => 1 + w);
-  return g.op('Mul', [rms(g, c, x), l.floats(name, [c.language.width], scale)]);
+  const scale = l.exact(name, [c.language.width], read => read(`${name}.weight`).map(w => 1 + w));
+  return g.op('Mul', [rms(g, c, x), scale]);
 }
 
 export function layerNorm(g: Graph, l: Layers, c: ModelConfig, x: Value, name: string): Value {
   const { width, layerNormEps } = c.vision;
   const weights = ['weight', 'bias'].map(part =>
-    l.floats(`${name}.${part}`, [width], () => l.source.read(`${name}.${part}`)),
+    l.exact(`${name}.${part}`, [width], read => read(`${name}.${part}`)),
   );
   return g.op('LayerNormalization', [x, ...weights], { axis: -1n, epsilon: layerNormEps });
 }

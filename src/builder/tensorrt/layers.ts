@@ -1,12 +1,14 @@
-/** The weights of one graph for TensorRT and the products with them; a weight that is used again is stored once. */
-import { fromFloat32 } from '../safetensors-floats';
+/** Products of one graph for TensorRT: which values are in the type of products, and which in float32. */
+import type { HalfWeights } from '../cuda/half-weights';
 import type { Graph, Value } from '../graph';
-import { forRows, transposed, width, type Stack, type WeightSource } from '../linear-weights';
+import type { Stack } from '../linear-weights';
 import type { AttributeValue, Elem } from '../onnx';
-import type { WeightsFile } from '../weights-file';
 
 /** Of weights and of both sides of products. All else is float32. */
 export type ProductElem = Extract<Elem, 'float' | 'float16'>;
+
+/** Stores weights; matrices and tables in the type of products. */
+export type WeightStore = Pick<HalfWeights, 'matrix' | 'table' | 'exact'>;
 
 const FLOAT = 1n;
 const FLOAT16 = 10n;
@@ -15,58 +17,46 @@ const FLOAT16 = 10n;
 type Move = 'Concat' | 'Transpose' | 'Unsqueeze';
 
 export class Layers {
-  readonly source: WeightSource;
   readonly #g: Graph;
-  readonly #file: WeightsFile;
+  readonly #weights: WeightStore;
   readonly #elem: ProductElem;
-  readonly #stored = new Set<Value>();
   /** Values that are in the type of products already. */
   readonly #ready = new Set<Value>();
 
-  constructor(g: Graph, file: WeightsFile, source: WeightSource, elem: ProductElem) {
-    this.source = source;
+  constructor(g: Graph, weights: WeightStore, elem: ProductElem) {
     this.#g = g;
-    this.#file = file;
+    this.#weights = weights;
     this.#elem = elem;
   }
 
-  /** A float32 weight. */
-  floats(name: string, dims: readonly number[], values: () => Float32Array): Value {
-    return this.#once(name, () => this.#g.weight(name, dims, values()));
+  /** A float32 weight; `values` makes it from tensors of the checkpoint. */
+  exact(name: string, dims: readonly number[], values: Parameters<WeightStore['exact']>[3]): Value {
+    return this.#weights.exact(this.#g, name, dims, values);
   }
 
-  /** An int32 vector; the graph's own ones are int64. */
-  ints32(name: string, values: Int32Array): Value {
-    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    const store = () => this.#g.shared(name, 'int32', [values.length], this.#file.append(bytes));
-    return this.#once(name, store);
-  }
-
-  /** x [.., in] float32 times the tensors of `stack` → [.., Σ out] float32. */
+  /** x [.., in] times the tensors of `stack` → float32 [.., Σ out]. */
   product(x: Value, label: string, stack: Stack): Value {
-    const store = () => {
-      const at = this.#file.append(this.#bytes(transposed(this.source, stack)));
-      return this.#g.shared(label, this.#elem, [stack.into, width(stack)], at);
-    };
-    this.#ready.add(this.#once(label, store));
-    return this.matmul(x, label);
+    return this.matmul(x, this.#made(this.#weights.matrix(this.#g, label, stack)));
   }
 
   /** x·Wᵀ without bias. */
   project(x: Value, name: string, into: number, out: number): Value {
-    return this.product(x, name, { names: [`${name}.weight`], into, outs: [out] });
+    const weight = `${name}.weight`;
+    return this.product(x, weight, { names: [weight], into, outs: [out] });
   }
 
   /** x·Wᵀ + b. */
   linear(x: Value, name: string, into: number, out: number): Value {
-    return this.#g.op('Add', [this.project(x, name, into, out), this.#bias(name, out)]);
+    return this.#g.op('Add', [this.project(x, name, into, out), this.bias([name], out)]);
   }
 
-  /** x·Wᵀ + b in float32: for the small products at the border of a graph. */
-  exactLinear(x: Value, name: string, into: number, out: number): Value {
-    const stack = { names: [`${name}.weight`], into, outs: [out] };
-    const weight = this.floats(name, [into, out], () => transposed(this.source, stack));
-    return this.#g.op('Add', [this.#g.op('MatMul', [x, weight]), this.#bias(name, out)]);
+  /** float32 [Σ out] of the biases of `names`. */
+  bias(names: readonly string[], length: number): Value {
+    return this.exact(`${names.join('+')}.bias/float`, [length], read => {
+      const all = new Float32Array(length);
+      names.forEach((name, i) => all.set(read(`${name}.bias`), (i * length) / names.length));
+      return all;
+    });
   }
 
   /** A product whose sides are float32 or already as products take them; the result is float32. */
@@ -90,13 +80,9 @@ export class Layers {
     return this.#made(this.#g.op(op, [...values.map(v => this.ready(v)), ...how], attributes));
   }
 
-  /** A table [vocab, width], for rows and for logits. */
-  table(name: string, vocab: number, into: number): Value {
-    const stack = { names: [name], into, outs: [vocab] };
-    return this.#once(name, () => {
-      const at = this.#file.stream(append => forRows(this.source, stack, rows => append(this.#bytes(rows))));
-      return this.#g.shared(name, this.#elem, [vocab, into], at);
-    });
+  /** A table [rows, columns]. */
+  table(name: string, rows: number, columns: number): Value {
+    return this.#weights.table(this.#g, name, rows, columns);
   }
 
   /** Rows of a table [vocab, width] → float32 [.., width]. */
@@ -109,14 +95,6 @@ export class Layers {
     return this.#float(this.#g.op('Gemm', [this.ready(x), table], { transB: 1n }));
   }
 
-  #bias(name: string, out: number): Value {
-    return this.floats(`${name}.bias`, [out], () => this.source.read(`${name}.bias`));
-  }
-
-  #bytes(values: Float32Array): Uint8Array {
-    return fromFloat32(values, this.#elem === 'float' ? 'F32' : 'F16');
-  }
-
   #float(x: Value): Value {
     return this.#elem === 'float' ? x : this.#g.op('Cast', [x], { to: FLOAT });
   }
@@ -124,10 +102,5 @@ export class Layers {
   #made(value: Value): Value {
     this.#ready.add(value);
     return value;
-  }
-
-  #once(name: Value, store: () => Value): Value {
-    if (!this.#stored.has(name)) this.#stored.add(store());
-    return name;
   }
 }

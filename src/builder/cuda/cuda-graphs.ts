@@ -1,0 +1,42 @@
+/**
+ * Writes frame.onnx and decode.onnx of a CUDA engine. Both read their weights from one file, `model.weights`, which also
+ * holds the tensors of the host: what they share is there once.
+ */
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { BUILDER_VERSION } from '../../model/manifest';
+import { tensorShapes } from '../../model/tensors';
+import { checkOperators } from '../check-operators';
+import { checked, counter, hostDtype, HostTensorWriter, valuesOf, type WriteGraphs } from '../graph-files';
+import { Graph } from '../graph';
+import { encodeModel } from '../onnx';
+import { WeightsFile } from '../weights-file';
+import { buildDecode } from './decode-graph';
+import { buildFrame } from './frame-graph';
+import { HalfWeights } from './half-weights';
+import { CUDA_OPERATORS } from './operators';
+
+export const writeCudaGraphs: WriteGraphs = (dir, checkpoint, o) => {
+  const { config } = checkpoint;
+  const shapes = tensorShapes(config);
+  const source = checked(checkpoint, shapes, counter(valuesOf(shapes), o.progress));
+  const host = new HostTensorWriter(source, shapes);
+  const file = new WeightsFile(join(dir, 'model.weights'));
+  try {
+    const weights = new HalfWeights(source, file);
+    for (const [name, build] of [
+      ['frame', buildFrame],
+      ['decode', buildDecode],
+    ] as const) {
+      const graph = new Graph(name, file);
+      build(graph, weights, config, o.maxPositions);
+      const model = graph.model(BUILDER_VERSION);
+      checkOperators(model, CUDA_OPERATORS, "ONNX Runtime's CUDA provider");
+      writeFileSync(join(dir, `${name}.onnx`), encodeModel(model));
+    }
+    host.writeModulations(file, hostDtype(checkpoint));
+  } finally {
+    file.close();
+  }
+  return Promise.resolve(host.places);
+};
