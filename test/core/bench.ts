@@ -2,6 +2,7 @@
 import { VirtualTimeScheduler } from 'rxjs';
 import { checkInvariants, checkPlan } from '../../src/core/invariants';
 import { KvCache } from '../../src/core/kv-cache';
+import type { Executor } from '../../src/core/ports';
 import { RunCosts, type CostTable } from '../../src/core/run-costs';
 import { Scheduler } from '../../src/core/scheduler';
 import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
@@ -84,6 +85,8 @@ export class Bench {
     maxRequests = 4,
     camera: Partial<Camera> = {},
     table: CostTable | null = null,
+    /** What the scheduler runs, on top of the fake. */
+    wrap: (fake: FakeExecutor, bench: Pick<Bench, 'costs' | 'time'>) => Executor = fake => fake,
   ) {
     this.costs = new RunCosts(table);
     this.#camera = { periodMs: 1000 / 30, latencyMs: 0, ...camera };
@@ -91,7 +94,7 @@ export class Bench {
     this.executor = new FakeExecutor({ ...COSTS, ...costs }, this.time, this.costs);
     this.cache = new KvCache({ ...SHAPE, maxRequests, capacity: 40 });
     const { time, cache } = this;
-    this.scheduler = new Scheduler(this.executor, cache, time, this.costs, this.options, time);
+    this.scheduler = new Scheduler(wrap(this.executor, this), cache, time, this.costs, this.options, time);
     this.executor.onRun = run => {
       this.#check();
       this.onRun?.(run);

@@ -1,9 +1,11 @@
 /** An executor for virtual time: runs cost what they are told to, tokens are a pure function of what a row has seen. */
 import { map, timer, type Observable, type SchedulerLike } from 'rxjs';
-import type { Candidates, Executor, KvView, NewKv } from '../../src/core/ports';
+import type { Candidates, DecodeRow, Executor, KvView, NewKv } from '../../src/core/ports';
 import type { RunCosts } from '../../src/core/run-costs';
 import { sample, type Sampling } from '../../src/core/sampler';
 import type { Frame } from '../../src/core/types';
+import type { BurstResult } from '../../src/engine/burst';
+import type { BurstCall } from '../../src/engine/burst-decoder';
 
 export interface Costs {
   readonly prefill: number;
@@ -12,6 +14,8 @@ export interface Costs {
   /** A step costs this plus `row` for every row. */
   readonly decode: number;
   readonly row?: number;
+  /** A decode run costs this once for every row. */
+  readonly uploadRow?: number;
 }
 
 export const SHAPE = { layers: 1, headDim: 1 };
@@ -22,6 +26,8 @@ export interface Run {
   readonly atMs: number;
   readonly ms: number;
   readonly batch: number;
+  /** Of a decode run. */
+  readonly steps: number;
   /** Of prefill and denoise. */
   readonly frame: Frame | null;
   /** Positions that each row has already. */
@@ -48,10 +54,14 @@ export const candidates = (id: number): Candidates => ({
 export class FakeExecutor implements Executor {
   readonly runs: Run[] = [];
   busy = false;
+  /** Decode steps that the policy asked for, however they are run. */
+  asked = 0;
   /** Called as each run begins. */
   onRun: ((run: Run) => void) | null = null;
   /** Called with each run before its result; may throw or change the token. */
   tamper: ((run: Run, token: number, row: number) => number) | null = null;
+  /** What a burst draws in place of the right token; null: the right one. */
+  misdraw: (() => number | null) | null = null;
   readonly #costs: Costs;
   readonly #scheduler: SchedulerLike;
   readonly #measured: RunCosts;
@@ -88,12 +98,31 @@ export class FakeExecutor implements Executor {
     lengths: readonly number[],
     past: KvView,
   ): Observable<{ kv: NewKv; next: Candidates[] }> {
-    return this.#after('decode', lengths, null, run => ({
-      kv: kv(tokens),
-      next: tokens.map((token, row) =>
-        candidates(this.#token(run, hash([...seen(past, row, lengths[row] as number), token]), row)),
-      ),
-    }));
+    this.asked++;
+    const row = { text: {}, sampling: GREEDY, sequence: 0, left: 1 };
+    const rows = tokens.map(() => row);
+    return this.burst({ tokens, lengths, past, rows, steps: 1 }).pipe(
+      map(({ kv, next: [step = []] }) => ({ kv, next: [...step] })),
+    );
+  }
+
+  /** Several decode steps in one run, each fed with what the one before drew. */
+  burst({ tokens, lengths, past, rows, steps }: BurstCall): Observable<BurstResult> {
+    const result = (run: Run): BurstResult => {
+      const histories = rows.map((_, row) => [...seen(past, row, lengths[row] as number)]);
+      const [chosen, next]: [number[][], Candidates[][]] = [[], []];
+      for (let step = 0; step < steps; step++) {
+        const step0 = step === 0;
+        histories.forEach((h, row) => h.push((step0 ? tokens[row] : chosen[step - 1]?.[row]) as number));
+        const given = histories.map((h, row) => candidates(this.#token(run, hash(h), row)));
+        next.push(given);
+        const draw = ({ sampling, sequence }: DecodeRow, row: number) =>
+          this.misdraw?.() ?? sample(given[row] as Candidates, sampling, sequence + step);
+        chosen.push(rows.map(draw));
+      }
+      return { chosen, next, kv: kv(histories.flatMap(h => h.slice(h.length - steps))) };
+    };
+    return this.#after('decode', lengths, null, result, steps);
   }
 
   #token(run: Run, token: number, row: number): number {
@@ -105,10 +134,12 @@ export class FakeExecutor implements Executor {
     lengths: readonly number[],
     frame: Frame | null,
     result: (run: Run) => T,
+    steps = 1,
   ): Observable<T> {
     const batch = lengths.length;
-    const ms = this.#costs[kind] + (kind === 'decode' ? (this.#costs.row ?? 0) * batch : 0);
-    const run: Run = { kind, atMs: this.#scheduler.now(), ms, batch, frame, lengths };
+    const { row = 0, uploadRow = 0 } = kind === 'decode' ? this.#costs : {};
+    const ms = steps * (this.#costs[kind] + row * batch) + uploadRow * batch;
+    const run: Run = { kind, atMs: this.#scheduler.now(), ms, batch, steps, frame, lengths };
     this.runs.push(run);
     this.onRun?.(run);
     this.busy = true;
@@ -116,7 +147,7 @@ export class FakeExecutor implements Executor {
       map(() => {
         this.busy = false;
         const value = result(run);
-        this.#measured.measured(kind, ms, batch);
+        this.#measured.measuredRun(kind, ms, { batch, steps });
         return value;
       }),
     );

@@ -1,12 +1,26 @@
 /** Plays a random schedule with the checkers looking on. */
 import { OxygenError } from '../../src/core/errors';
+import type { CostTable } from '../../src/core/run-costs';
 import { auto, Bench, fixed, request } from './bench';
-import type { Run } from './fake-executor';
+import type { Costs, Run } from './fake-executor';
 import { COSTS, LIMIT_MS, SCRIPT_MS, STANDING, STOP_IDS, TABLE, type Schedule } from './schedule';
 import { checkTexts, Watch, type Asked } from './schedule-checks';
 
+/** How the played engine works and what its runs take. */
+export interface Engine {
+  readonly costs: Costs;
+  readonly table: CostTable;
+  readonly wrap: ConstructorParameters<typeof Bench>[5];
+}
+
+const STEPWISE: Engine = { costs: COSTS, table: TABLE, wrap: undefined };
+
 /** Plays the schedule to its end; throws at the first thing that is wrong. `spoil` may break the bench on purpose. */
-export function play(s: Schedule, spoil: (bench: Bench) => void = () => undefined): Bench {
+export function play(
+  s: Schedule,
+  spoil: (bench: Bench) => void = () => undefined,
+  { costs, table, wrap }: Engine = STEPWISE,
+): Bench {
   const tokensPerFrame = (k: number) => (s.auto ? auto(k) : fixed(k));
   const first = {
     tokensPerFrame: tokensPerFrame(s.k),
@@ -16,10 +30,11 @@ export function play(s: Schedule, spoil: (bench: Bench) => void = () => undefine
   };
   const bench = new Bench(
     { mode: s.mode, tunables: first, maxQueue: s.maxQueue, stopIds: STOP_IDS, ageingMs: s.ageingMs }, // prettier-ignore
-    COSTS,
+    costs,
     s.maxRequests,
     { periodMs: s.periodMs, latencyMs: s.latencyMs },
-    TABLE,
+    table,
+    wrap,
   );
   const asked = new Map<string, Asked>();
   const failures: { kind: Run['kind']; memory: boolean }[] = [];

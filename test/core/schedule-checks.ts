@@ -20,7 +20,8 @@ export class Watch {
   readonly #schedule: Schedule;
   #k: number;
   #hz: number;
-  #steps = 0;
+  /** Decode steps that were asked for when the newest frame began. */
+  #askedBefore = 0;
   #frame = -1;
   #beganMs = -Infinity;
   #playsUntilMs = -Infinity;
@@ -66,7 +67,7 @@ export class Watch {
     this.reset = false;
     if (run.kind === 'prefill' && run.frame!.id > this.#frame) {
       if (run.atMs < this.#pacedMs) this.#wrong('a frame began before the cap allows');
-      this.#steps = 0;
+      this.#askedBefore = this.#bench.executor.asked;
       this.#frame = run.frame!.id;
       this.#beganMs = run.atMs;
       this.#owed = true;
@@ -79,7 +80,6 @@ export class Watch {
       return;
     }
     this.#language(run);
-    if (run.kind === 'decode') this.#steps++;
   }
 
   #language(run: Run): void {
@@ -89,12 +89,17 @@ export class Watch {
     if (run.kind === 'prefill' && s.mode !== 'isolated') return this.#wrong('a frame was prefilled twice');
     const snapshot = this.#bench.scheduler.snapshot();
     if (snapshot.owed) return this.#wrong('language ran before the chunk');
+    if (run.steps > 1 && this.#bench.credit !== 'none')
+      return this.#wrong(`${run.steps} steps in one run, while a frame may come at any moment`);
     if (this.#bench.credit === 'starved') return;
     if (snapshot.waiting && run.atMs >= this.#pacedMs)
       return this.#wrong('language ran before a frame that came');
     if (!across) return;
     const sameEpoch = this.#epoch === this.#bench.epoch;
-    if (sameEpoch && this.#steps < this.#k) return;
+    const asked = this.#bench.executor.asked - this.#askedBefore;
+    // the step that a decode run is made for has been asked for already
+    const steps = run.kind === 'decode' ? asked - 1 + run.steps : asked + 1;
+    if (sameEpoch && steps <= this.#k) return;
     const chunkMs = COSTS.prefill + COSTS.denoise + this.#bench.costs.expected('ask');
     const chunkDueMs = s.auto && sameEpoch ? this.#playsUntilMs - 1.05 * chunkMs : -Infinity;
     const over = run.atMs + run.ms - Math.max(chunkDueMs, this.#pacedMs);
@@ -118,6 +123,8 @@ export function checkTexts(bench: Bench, asked: ReadonlyMap<string, Asked>): voi
     stampNs: bigint | null;
     ended: boolean;
   }
+  // no run can be interrupted
+  const longestMs = Math.max(COSTS.prefill, ...bench.executor.runs.map(run => run.ms));
   const said = new Map<string, Said>();
   const of = (id: string): Said => {
     const known = said.get(id) ?? { tokens: [], firstMs: null, stampNs: null, ended: false };
@@ -153,7 +160,7 @@ export function checkTexts(bench: Bench, asked: ReadonlyMap<string, Asked>): voi
       if ((e.reason === 'length') !== (text.tokens.length === r.maxTokens))
         throw new Error(`${e.id} of ${r.maxTokens} ended ${e.reason} after ${text.tokens.length}`);
       if (e.reason === 'deadline' && (r.atMs !== null && e.atMs < r.deadlineMs!)) throw new Error(`${e.id} ended early`); // prettier-ignore
-      if (r.deadlineMs !== null && e.atMs > Math.max(r.deadlineMs, r.atMs ?? 0) + COSTS.prefill + 1)
+      if (r.deadlineMs !== null && e.atMs > Math.max(r.deadlineMs, r.atMs ?? 0) + longestMs + 1)
         throw new Error(`${e.id} outlived its deadline`);
       if (r.atMs === null) continue;
       if (e.totalMs !== e.atMs - r.atMs) throw new Error(`${e.id} took another time`);
