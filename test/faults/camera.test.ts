@@ -42,6 +42,8 @@ async function noChunks(): Promise<void> {
 
 test('it stops: the chunk plays to its end, the pose is held, told within a second, recovers alone', async () => {
   const { peer } = rig;
+  // The log looks once a second: it shall have seen that all is well.
+  await sleep(1200);
   const from = peer.events.length;
   peer.send('unstream', { name: TOPIC });
   const stopped = (await peer.waitFor('the stop', event => event.event === 'unstreamed', 2000, from)).t;

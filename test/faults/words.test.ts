@@ -208,7 +208,7 @@ test('a listener of tokens that sleeps sees gaps in the numbers; nobody else not
     topic: 'language/tokens',
     type: 'oxygen_vla/msg/LanguageToken',
     qos: { reliability: 'best_effort', depth: 1 },
-    slow: 0.15,
+    slow: 0.5,
   });
   const seen = (): number => slow.messages('language/tokens').length;
   await until('the slow one to hear', 5000, () => {
