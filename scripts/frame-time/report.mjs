@@ -1,6 +1,6 @@
 // The estimates as Markdown tables, as docs/nvidia.md has them. Pure.
 import { MODELS, PAPER_PREFIX } from './models.mjs';
-import { burstMs, copiesMs, frameMs, stageMs } from './time.mjs';
+import { burstMs, copiesMs, frameMs, stageMs, tensorRtFrameMs } from './time.mjs';
 import {
   decodeWork,
   denoiseWork,
@@ -28,6 +28,7 @@ export function stagesTable(model, gpus) {
   const bold = cells => cells.map(cell => (cell === '' ? cell : `**${cell}**`));
   const { frameIn, frameOut, row: kv } = transfers(model);
   const frame = part => gpu => frameMs(model, gpu)[part];
+  const tensorRt = part => gpu => tensorRtFrameMs(model, gpu)[part];
   const burst = (batch, part) => gpu => burstMs(model, gpu, batch, BURST)[part];
   const withText = batch => gpu => frameMs(model, gpu).total + burst(batch, 'total')(gpu);
   const first = gpus.map(withText(BATCHES[0]));
@@ -40,6 +41,10 @@ export function stagesTable(model, gpus) {
       row(`denoise, ${model.denoiseSteps} steps`, `each ${work(denoiseWork(model))}`, frame('denoise')),
       row('keys, values, actions down', MB(frameOut), frame('fetch')),
       bold(row('chunk out after', '', frame('total'))),
+      row('TensorRT: vision and prefill', '', tensorRt('prefill')),
+      row('TensorRT: keys and values down and up', MB(2 * kv), tensorRt('handOver')),
+      row(`TensorRT: denoise, ${model.denoiseSteps} steps`, '', tensorRt('denoise')),
+      bold(row('TensorRT: chunk out after', '', tensorRt('total'))),
       ...BATCHES.flatMap(batch => [
         row(`burst of ${BURST}, ${counted(batch, 'row')}: upload`, MB(batch * kv), burst(batch, 'upload')),
         row('its steps', `each ${work(decodeWork(model, batch))}`, burst(batch, 'compute')),

@@ -32,6 +32,23 @@ export function frameMs(model, gpu) {
   return { ...stages, total: Object.values(stages).reduce((sum, ms) => sum + ms, 0) };
 }
 
+/** TensorRT joins elementwise operators with the products before them; what is left of the passes is a judgement. */
+const FUSED_PASSES = 0.4;
+/** Its engines start their kernels from one call. */
+const fused = work => ({ ...work, passBytes: FUSED_PASSES * work.passBytes, operators: 0 });
+
+/** The same frame on the two engines of the TensorRT target: keys and values go to the host and up again in between. */
+export function tensorRtFrameMs(model, gpu) {
+  const moved = transfers(model);
+  const stages = {
+    upload: uploadMs(moved.frameIn, gpu),
+    prefill: stageMs(fused(visionWork(model)), gpu) + stageMs(fused(prefillWork(model)), gpu),
+    handOver: fetchMs(moved.row, gpu) + uploadMs(moved.row, gpu),
+    denoise: model.denoiseSteps * stageMs(fused(denoiseWork(model)), gpu),
+  };
+  return { ...stages, total: Object.values(stages).reduce((sum, ms) => sum + ms, 0) };
+}
+
 /** One run of the decode graph: `steps` steps of `batch` rows. `casting`: float32 to float16 once, on the device. */
 export function burstMs(model, gpu, batch, steps) {
   const bytes = batch * transfers(model).row;

@@ -3,7 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { buildEngine } from '../../src/builder/build';
+import { randomCheckpoint } from '../../src/builder/checkpoint';
+import { fields, message } from '../../src/model/protobuf';
 import { callSetup } from '../setup/call';
+import { goldenDir } from '../support/engines';
 
 const ROOT = path.resolve(__dirname, '../..');
 const work = (name: string, ...args: readonly unknown[]): unknown =>
@@ -87,6 +91,41 @@ describe('work', () => {
   });
 });
 
+/** How many nodes a graph of an ONNX file has, and each body inside it. */
+function nodeCounts(file: string): readonly number[] {
+  const parts = (bytes: Uint8Array, wanted: number): Uint8Array[] =>
+    [...fields(bytes)].flatMap(({ number, value }) => (number === wanted ? [message(value)] : []));
+  // field numbers of onnx.proto3: graph.node 1, node.attribute 5, attribute.g 6, model.graph 7
+  const count = (graph: Uint8Array): readonly number[] => {
+    const nodes = parts(graph, 1);
+    const bodies = nodes.flatMap(node => parts(node, 5)).flatMap(attribute => parts(attribute, 6));
+    return [nodes.length, ...bodies.flatMap(count)];
+  };
+  return parts(readFileSync(file), 7).flatMap(count);
+}
+
+test.each<['tiny' | 'odd', number, number]>([
+  ['tiny', 2, 3],
+  ['odd', 3, 5],
+])('operators are those of the CUDA graphs of %s, within 10 %%', async (name, visionLayers, layers) => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'oxygen-operators-'));
+  try {
+    const checkpoint = randomCheckpoint(path.join(goldenDir(name), 'config.json'), 0);
+    const options = { target: 'cuda', precision: 'fp16', tokenizer: null, stats: { missing: [] } } as const;
+    await buildEngine(checkpoint, { out: path.join(dir, 'engine'), ...options });
+    const [frame, step] = nodeCounts(path.join(dir, 'engine/frame.onnx'));
+    const [, decode] = nodeCounts(path.join(dir, 'engine/decode.onnx'));
+    const of = (stage: string, count: number) => work('operators', stage, count) as number;
+    const near = (estimate: number, real: number | undefined) =>
+      expect(Math.abs(estimate / real! - 1)).toBeLessThan(0.1);
+    near(of('vision', visionLayers) + of('prefill', layers), frame);
+    near(of('denoise', layers), step);
+    near(of('decode', layers), decode);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
 describe('time', () => {
   const none = { flops: 0, weightBytes: 0, passBytes: 0, operators: 0 };
   test.each<[string, Partial<Work>, number]>([
@@ -100,6 +139,16 @@ describe('time', () => {
   test('up once, down twice: the second time into JavaScript', () => {
     expect(time('uploadMs', 4e6, GPU)).toBeCloseTo(2, 9);
     expect(time('fetchMs', 4e6, GPU)).toBeCloseTo(2, 9);
+  });
+
+  test('TensorRT has no starts of operators, but its prefix goes down and up', () => {
+    const cuda = time('frameMs', PI05, GPU) as Record<string, number>;
+    const fused = time('tensorRtFrameMs', PI05, GPU) as Record<string, number>;
+    const MB = (968 * 36_864) / 1e6;
+    expect(fused['handOver']).toBeCloseTo(MB, 6);
+    expect(fused['denoise']).toBeLessThan(cuda['denoise']!);
+    const parts = Object.entries(fused).filter(([name]) => name !== 'total');
+    expect(parts.reduce((sum, [, ms]) => sum + ms, 0)).toBeCloseTo(fused['total']!, 6);
   });
 
   test('a burst uploads its rows once, a naive port moves them up and down with every step', () => {
