@@ -1,11 +1,14 @@
 /** Checks of an engine folder: everything that loading checks, and what would take too long there. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { CudaSessions } from '../engine/cuda-sessions';
 import { ModelSessions } from '../engine/model-sessions';
+import { tensorRtEngines, tensorRtMachine } from '../engine/tensorrt-key';
+import { TensorRtSessions } from '../engine/tensorrt-sessions';
 import type { Progress } from '../cli/progress';
-import { hashFile, readManifest, type Manifest } from '../model/manifest';
+import { cpuEngine, hashFile, readManifest, type Manifest } from '../model/manifest';
 import { LISTS_OF_MODE } from '../policies/norm-stats';
-import { fault, ok, warning, type Check, type Outcome } from './check';
+import { fault, faultsOf, ok, warning, type Check, type Outcome } from './check';
 import { externalRanges } from './external-data';
 import { normStatsCheck, robotFitCheck, tokenizerCheck, tokenizerNeeds } from './files';
 import { freeDisk, roomOutcomes } from './machine';
@@ -35,6 +38,8 @@ export const engineCheck = (dir: string, options: EngineCheckOptions): Check => 
       leftoversCheck(dir),
       roomCheck(dir, manifest),
       sessionsCheck(dir, manifest),
+      ...(manifest.target === 'tensorrt' ? [tensorRtCheck(dir, manifest)] : []),
+      ...(manifest.target === 'cpu' ? [] : [cpuInsideCheck(dir, manifest, options)]),
     ]);
   },
 });
@@ -42,7 +47,7 @@ export const engineCheck = (dir: string, options: EngineCheckOptions): Check => 
 /** What kind of engine it is, in one line. */
 export function describeEngine(dir: string, m: Manifest): string {
   return (
-    `${dir}: ${m.model.name}, ${m.precision} from ${m.sourceDtype}, builder ${m.builder}, prompt ${m.promptProfile}, ` +
+    `${dir}: ${m.model.name}, ${m.precision} for ${m.target} from ${m.sourceDtype}, builder ${m.builder}, prompt ${m.promptProfile}, ` +
     `resize ${m.resize}, cameras ${m.model.cameraSlots.join(' ')}, state ${m.stateDim}, actions ${m.actionDims} x ${m.model.horizon}`
   );
 }
@@ -136,21 +141,65 @@ function isRunning(pid: number): boolean {
 const bytesOf = (manifest: Manifest): number =>
   Object.values(manifest.files).reduce((sum, { bytes }) => sum + bytes, 0);
 
+/** What runs on a GPU is read from disk piece by piece: only the CPU's weights must fit into memory. */
 const roomCheck = (dir: string, manifest: Manifest): Check => ({
   name: 'room',
   cure: 'give a readable folder',
-  run: () => roomOutcomes(bytesOf(manifest), process.availableMemory(), freeDisk(dir)),
+  run: () => {
+    const memory = manifest.target === 'cpu' ? process.availableMemory() : null;
+    return roomOutcomes(bytesOf(manifest), memory, freeDisk(dir));
+  },
 });
 
-/** Only where the weights fit, which `roomCheck` tells: a doctor must not push a robot's machine into swapping. */
+/** Times the bytes of the files that loading takes here: float16 becomes float32, and each session has its own. */
+const LOADING: Readonly<Record<Manifest['target'], number>> = { cpu: 1, cuda: 4, tensorrt: 4 };
+
+/**
+ * All graphs on the CPU, whatever they are for. Only where the weights fit, which `roomCheck` tells: a doctor must not
+ * push a robot's machine into swapping.
+ */
 const sessionsCheck = (dir: string, manifest: Manifest): Check => ({
   name: 'sessions',
   cure: BUILD,
   run: async (): Promise<readonly Outcome[]> => {
-    if (bytesOf(manifest) > process.availableMemory()) return [];
+    if (LOADING[manifest.target] * bytesOf(manifest) > process.availableMemory()) return [];
     const start = performance.now();
-    const sessions = await ModelSessions.load(dir, 1);
-    await sessions.release();
+    for (const load of LOADERS[manifest.target]) await (await load(dir)).release();
     return [ok(`all graphs load, in ${((performance.now() - start) / 1000).toFixed(1)} s`)];
+  },
+});
+
+type Loader = (dir: string) => Promise<{ release(): Promise<void> }>;
+
+const CUDA_LOADER: Loader = dir => CudaSessions.load(dir, 1, 0, 'cpu');
+const LOADERS: Readonly<Record<Manifest['target'], readonly Loader[]>> = {
+  cpu: [dir => ModelSessions.load(dir, 1)],
+  cuda: [CUDA_LOADER],
+  tensorrt: [CUDA_LOADER, dir => TensorRtSessions.load(dir, { threads: 1, spinUs: 0 }, { on: 'cpu' })],
+};
+
+/** A robot without them starts on CUDA, so a warning. */
+const tensorRtCheck = (dir: string, manifest: Manifest): Check => ({
+  name: 'tensorrt engines',
+  cure: BUILD,
+  run: () => {
+    try {
+      return ok(`${tensorRtEngines(dir, manifest, tensorRtMachine())} fits this machine`);
+    } catch (error) {
+      const cure = 'run build.sh of the engine folder on the machine that will use it: docs/nvidia.md';
+      return faultsOf(error).map(what => warning(what, cure));
+    }
+  },
+});
+
+/** The engine in the folder that the ladder of providers ends with. */
+const cpuInsideCheck = (dir: string, manifest: Manifest, options: EngineCheckOptions): Check => ({
+  name: 'engine for the CPU inside',
+  cure: BUILD,
+  run: () => {
+    const inside = cpuEngine(dir, manifest);
+    if (inside !== null) return ok(inside, [engineCheck(inside, options)]);
+    const what = 'there is none, so the node cannot start where the GPU cannot be used';
+    return warning(what, 'build it again with the graphs for the CPU, or accept that');
   },
 });

@@ -76,11 +76,15 @@ export function processorOutcome(cpuinfo: string, cores: number): readonly Outco
   return outcomes.length > 0 ? outcomes : [ok(what)];
 }
 
-/** Room for `bytes` of weights: in memory for running them, on their disk for building them again. */
-export function roomOutcomes(bytes: number, memory: number, disk: number): readonly Outcome[] {
-  const what = `weights ${size(bytes)}, memory ${size(memory)} available, disk ${size(disk)} free`;
+/**
+ * Room for `bytes` of weights: in memory for running them (null: they run elsewhere), on their disk for building them
+ * again.
+ */
+export function roomOutcomes(bytes: number, memory: number | null, disk: number): readonly Outcome[] {
+  const inMemory = memory === null ? '' : `memory ${size(memory)} available, `;
+  const what = `weights ${size(bytes)}, ${inMemory}disk ${size(disk)} free`;
   const outcomes: Outcome[] = [];
-  if (memory < bytes) {
+  if (memory !== null && memory < bytes) {
     outcomes.push(fault(`${what}: too little memory`, 'end other programs, or build with --precision int8'));
   }
   if (disk < bytes) {

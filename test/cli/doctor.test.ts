@@ -64,6 +64,9 @@ describe('machine', () => {
       { status: 'fault', cure: expect.stringMatching(/int8/) },
     ]);
     expect(roomOutcomes(10e9, 20e9, 5e9)).toMatchObject([{ status: 'warning' }]);
+    expect(roomOutcomes(10e9, null, 20e9)).toMatchObject([
+      { status: 'ok', what: expect.not.stringMatching(/memory/) },
+    ]);
   });
 });
 
