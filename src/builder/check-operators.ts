@@ -7,12 +7,14 @@ import { ELEM, type Body, type Elem, type Model, type Node } from './onnx';
 export type Types = ReadonlyMap<string, Elem>;
 
 /**
- * @throws OxygenError MODEL_UNSUPPORTED naming the first node whose operator or element types `operators` lacks.
+ * @throws OxygenError MODEL_UNSUPPORTED naming the first node whose operator or element types `operators` lacks;
+ * `otherwise`: what would come of it.
  */
 export function checkOperators(
   model: Model,
   operators: ReadonlyMap<string, Operator>,
   provider: string,
+  otherwise = 'it would leave the GPU in the middle of the graph',
 ): Types {
   const types = new Map<string, Elem>();
   for (const { name, elem } of [...model.inputs, ...model.initializers]) types.set(name, elem);
@@ -21,7 +23,7 @@ export function checkOperators(
       const refuse = (why: string) =>
         new OxygenError(
           'MODEL_UNSUPPORTED',
-          `${model.name}.onnx: ${node.op} ${node.name}: ${why}; it would leave the GPU in the middle of the graph`,
+          `${model.name}.onnx: ${node.op} ${node.name}: ${why}; ${otherwise}`,
         );
       const operator = operators.get(node.op);
       if (operator?.domain !== node.domain) throw refuse(`${provider} has no such operator`);

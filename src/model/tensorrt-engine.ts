@@ -10,10 +10,13 @@ export const TENSORRT_FOLDER = 'trt';
 /** Makes them. */
 export const TENSORRT_SCRIPT = 'build.sh';
 
+/** The weights of all graphs of a folder for NVIDIA GPUs. */
+export const HALF_WEIGHTS = 'model.weights';
+
 /** One hash of the graphs with their weights; engines of another are stale. `sha256`: of a file of the folder. */
 export function tensorRtWeights(sha256: (file: string) => string): string {
   const hash = createHash('sha256');
-  for (const graph of TENSORRT_GRAPHS)
-    for (const file of [`${graph}.onnx`, `${graph}.weights`]) hash.update(sha256(file));
+  for (const file of [...TENSORRT_GRAPHS.map(graph => `${graph}.onnx`), HALF_WEIGHTS])
+    hash.update(sha256(file));
   return hash.digest('hex').slice(0, 16);
 }

@@ -62,7 +62,7 @@ it.each(MODELS)('%s: the best shape lies between the smallest and the largest', 
 });
 
 it('every input of the graphs whose shape is not fixed has a profile, and no other', async () => {
-  const dir = await tensorRtGraphs('odd', 'float16');
+  const dir = tensorRtGraphs('odd', 'float16');
   const profiles = tensorRtProfiles(readModelConfig(join(goldenDir('odd'), 'config.json')));
   for (const graph of TENSORRT_GRAPHS) {
     const session = await ort.InferenceSession.create(join(dir, `${graph}.onnx`));

@@ -18,7 +18,7 @@ afterEach(async () => {
 afterAll(removeGraphs);
 
 async function sessionsOf(name: Golden, elem: 'float' | 'float16'): Promise<TensorRtSessions> {
-  const sessions = await tensorRtSessions(await tensorRtGraphs(name, elem), name);
+  const sessions = await tensorRtSessions(tensorRtGraphs(name, elem), name);
   open.push(sessions);
   return sessions;
 }

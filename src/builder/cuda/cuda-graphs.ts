@@ -6,8 +6,18 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { BUILDER_VERSION } from '../../model/manifest';
 import { tensorShapes } from '../../model/tensors';
+import { HALF_WEIGHTS } from '../../model/tensorrt-engine';
 import { checkOperators } from '../check-operators';
-import { checked, counter, hostDtype, HostTensorWriter, valuesOf, type WriteGraphs } from '../graph-files';
+import type { Checkpoint } from '../checkpoint';
+import {
+  checked,
+  counter,
+  hostDtype,
+  HostTensorWriter,
+  valuesOf,
+  type GraphOptions,
+  type WriteGraphs,
+} from '../graph-files';
 import { Graph } from '../graph';
 import { encodeModel } from '../onnx';
 import { WeightsFile } from '../weights-file';
@@ -16,12 +26,21 @@ import { buildFrame } from './frame-graph';
 import { HalfWeights } from './half-weights';
 import { CUDA_OPERATORS } from './operators';
 
-export const writeCudaGraphs: WriteGraphs = (dir, checkpoint, o) => {
+export const writeCudaGraphs: WriteGraphs = (dir, checkpoint, o) =>
+  writeHalfGraphs(dir, checkpoint, o, () => undefined);
+
+/** `more` writes further graphs on the same weights. */
+export function writeHalfGraphs(
+  dir: string,
+  checkpoint: Checkpoint,
+  o: GraphOptions,
+  more: (weights: HalfWeights, file: WeightsFile) => void,
+): ReturnType<WriteGraphs> {
   const { config } = checkpoint;
   const shapes = tensorShapes(config);
   const source = checked(checkpoint, shapes, counter(valuesOf(shapes), o.progress));
   const host = new HostTensorWriter(source, shapes);
-  const file = new WeightsFile(join(dir, 'model.weights'));
+  const file = new WeightsFile(join(dir, HALF_WEIGHTS));
   try {
     const weights = new HalfWeights(source, file);
     for (const [name, build] of [
@@ -34,9 +53,10 @@ export const writeCudaGraphs: WriteGraphs = (dir, checkpoint, o) => {
       checkOperators(model, CUDA_OPERATORS, "ONNX Runtime's CUDA provider");
       writeFileSync(join(dir, `${name}.onnx`), encodeModel(model));
     }
+    more(weights, file);
     host.writeModulations(file, hostDtype(checkpoint));
   } finally {
     file.close();
   }
   return Promise.resolve(host.places);
-};
+}

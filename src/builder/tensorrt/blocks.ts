@@ -55,7 +55,7 @@ export function rotaryRows(
   const half = c.language.headDim / 2;
   const rows = (name: 'cos' | 'sin') => {
     const values = () => rotaryTables(positions, c.language.headDim, c.ropeTheta)[name];
-    const table = l.floats(`rotary.${name}`, [positions, half], values);
+    const table = l.exact(`rotary.${name}/${positions}`, [positions, half], values);
     return g.op('Unsqueeze', [g.op('Slice', [table, from, to, g.ints(0)]), g.ints(1)]);
   };
   return { cos: rows('cos'), sin: rows('sin') };
@@ -79,7 +79,7 @@ export function rotate(g: Graph, c: ModelConfig, x: Value, heads: number, { cos,
   return g.op('Concat', turned, { axis: -1n });
 }
 
-/** Query, key and value of one layer, x [1,N,width]: [1,N,heads,headDim], then [1,N,headDim] twice; q and k rotated. */
+/** Queries, not yet rotated [1,N,heads·headDim], rotated keys and values [1,N,headDim] of one layer, x [1,N,width]. */
 export function projections(
   g: Graph,
   l: Layers,
@@ -92,13 +92,13 @@ export function projections(
   const { heads, headDim } = c.language;
   const outs = [heads * headDim, headDim, headDim];
   const names = ['q_proj', 'k_proj', 'v_proj'].map(n => `${prefix}self_attn.${n}.weight`);
-  const all = l.product(x, `${prefix}qkv`, { names, into: width, outs });
+  const all = l.product(x, `${prefix}self_attn.qkv`, { names, into: width, outs });
   const [q, k, v] = g.ops('Split', [all, g.ints(...outs)], 3, { axis: -1n }) as [Value, Value, Value];
-  return { q: rotate(g, c, q, heads, rotary), k: oneHead(g, c, rotate(g, c, k, 1, rotary)), v };
+  return { q, k: oneHead(g, c, rotate(g, c, k, 1, rotary)), v };
 }
 
 /** [1,N,1,headDim] → [1,N,headDim] */
-export const oneHead = (g: Graph, c: ModelConfig, x: Value): Value =>
+const oneHead = (g: Graph, c: ModelConfig, x: Value): Value =>
   g.op('Reshape', [x, g.ints(0, -1, c.language.headDim)]);
 
 /**
@@ -141,14 +141,11 @@ export function scaledAttention(
 
 /**
  * Mask [1,1,N,N] of a prefix of N positions (`length` int64 [1], at most `most`): a position sees all before
- * `causalFrom` (int32 [1]), and itself and all before it.
+ * `causalFrom` (float [1]), and itself and all before it.
  */
 export function prefixMask(g: Graph, l: Layers, length: Value, most: number, causalFrom: Value): Value {
   const counted = (name: string, first: number) => {
-    const all = l.ints32(
-      name,
-      Int32Array.from({ length: most }, (_, i) => first + i),
-    );
+    const all = l.exact(name, [most], () => Float32Array.from({ length: most }, (_, i) => first + i));
     return g.op('Slice', [all, g.ints(0), length, g.ints(0)]);
   };
   const column = counted('counted/0', 0);

@@ -8,7 +8,7 @@
 import type { ModelConfig } from '../../model/config';
 import { EXPERT } from '../../model/tensors';
 import type { Graph, Value } from '../graph';
-import { attention, gatedMlp, projections, rms, rotaryRows, type Rotary } from './blocks';
+import { attention, gatedMlp, projections, rms, rotaryRows, rotate, type Rotary } from './blocks';
 import type { Layers } from './layers';
 
 interface Kv {
@@ -69,19 +69,20 @@ function velocity(
   const adaptiveNorm = (x: Value, scale: Value, shift: Value) =>
     g.op('Add', [g.op('Mul', [rms(g, c, x), scale]), shift]);
 
-  let x = l.exactLinear(xt, 'action_in_proj', c.actionDim, width);
+  let x = l.linear(xt, 'action_in_proj', c.actionDim, width);
   past.forEach((kv, i) => {
     const prefix = `${EXPERT}layers.${i}.`;
     const [scale1, shift1, gate1] = modulation(2 * i);
     const [scale2, shift2, gate2] = modulation(2 * i + 1);
     const { q, k, v } = projections(g, l, c, adaptiveNorm(x, scale1, shift1), prefix, width, rotary);
     const joined = (before: Value, here: Value) => l.moved('Concat', [before, here], [], { axis: 1n });
-    const attended = attention(g, l, c, q, joined(kv.k, k), joined(kv.v, v));
+    const turned = rotate(g, c, q, heads, rotary);
+    const attended = attention(g, l, c, turned, joined(kv.k, k), joined(kv.v, v));
     const out = l.project(attended, `${prefix}self_attn.o_proj`, heads * headDim, width);
     x = g.op('Add', [x, g.op('Mul', [out, gate1])]);
     const hidden = gatedMlp(g, l, adaptiveNorm(x, scale2, shift2), `${prefix}mlp.`, width, mlp);
     x = g.op('Add', [x, g.op('Mul', [hidden, gate2])]);
   });
   const [scale, shift] = modulation(2 * layers);
-  return l.exactLinear(adaptiveNorm(x, scale, shift), 'action_out_proj', width, c.actionDim);
+  return l.linear(adaptiveNorm(x, scale, shift), 'action_out_proj', width, c.actionDim);
 }

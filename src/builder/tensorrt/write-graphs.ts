@@ -2,22 +2,23 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { longestPrefix, type ModelConfig } from '../../model/config';
-import { hashFile } from '../../model/manifest';
-import { tensorShapes } from '../../model/tensors';
+import { BUILDER_VERSION, hashFile } from '../../model/manifest';
 import {
   TENSORRT_GRAPHS,
   TENSORRT_SCRIPT,
   tensorRtWeights,
   type TensorRtGraph,
 } from '../../model/tensorrt-engine';
-import { checked, counter, valuesOf, writeGraph, type WriteGraphs } from '../graph-files';
-import type { Graph } from '../graph';
-import type { WeightSource } from '../linear-weights';
+import { writeHalfGraphs } from '../cuda/cuda-graphs';
+import { Graph } from '../graph';
+import type { WriteGraphs } from '../graph-files';
+import { encodeModel } from '../onnx';
+import type { WeightsFile } from '../weights-file';
 import { buildScript } from './build-script';
 import { contextModel } from './context-model';
 import { buildTensorRtDenoise } from './denoise-graph';
-import { Layers, type ProductElem } from './layers';
-import { checkOperators, TENSORRT_DIALECT } from './operators';
+import { Layers, type ProductElem, type WeightStore } from './layers';
+import { checkTensorRt, TENSORRT_DIALECT } from './operators';
 import { buildTensorRtPrefill } from './prefill-graph';
 
 type Build = (g: Graph, l: Layers, c: ModelConfig) => void;
@@ -27,11 +28,12 @@ const BUILDERS: Readonly<Record<TensorRtGraph, Build>> = {
   denoise: (g, l, c) => buildTensorRtDenoise(g, l, c, longestPrefix(c) + c.horizon),
 };
 
-export const writeTensorRtGraphs: WriteGraphs = async (dir, checkpoint, o) => {
+/** All graphs of an engine for TensorRT: also those for CUDA, where its language runs, on the same weights. */
+export const writeTensorRtEngine: WriteGraphs = async (dir, checkpoint, o) => {
   const { config } = checkpoint;
-  const shapes = tensorShapes(config);
-  const source = checked(checkpoint, shapes, counter(valuesOf(shapes), o.progress));
-  for (const graph of TENSORRT_GRAPHS) await writeTensorRtGraph(dir, graph, config, source, 'float16');
+  const places = await writeHalfGraphs(dir, checkpoint, o, (weights, file) =>
+    writeTensorRtGraphs(dir, config, file, weights, 'float16'),
+  );
   const script = join(dir, TENSORRT_SCRIPT);
   writeFileSync(
     script,
@@ -41,29 +43,23 @@ export const writeTensorRtGraphs: WriteGraphs = async (dir, checkpoint, o) => {
     ),
   );
   chmodSync(script, 0o755);
-  // the host computes modulations from what the graphs for CUDA hold
-  return {};
+  return places;
 };
 
-/** `elem`: of weights and products. In float the graph computes what the CPU's graphs compute. */
-export function writeTensorRtGraph(
+/** `elem`: of weights and products. In float the graphs compute what the CPU's graphs compute. */
+export function writeTensorRtGraphs(
   dir: string,
-  graph: TensorRtGraph,
   c: ModelConfig,
-  source: WeightSource,
+  file: WeightsFile,
+  weights: WeightStore,
   elem: ProductElem,
-): Promise<void> {
-  return writeGraph(
-    dir,
-    graph,
-    undefined,
-    () => undefined,
-    (g, weights) => {
-      BUILDERS[graph](g, new Layers(g, weights, source, elem), c);
-      const model = g.model('');
-      checkOperators(model);
-      writeFileSync(join(dir, `${graph}.context.onnx`), contextModel(model, `${graph}.engine`));
-    },
-    TENSORRT_DIALECT,
-  );
+): void {
+  for (const name of TENSORRT_GRAPHS) {
+    const graph = new Graph(name, file);
+    BUILDERS[name](graph, new Layers(graph, weights, elem), c);
+    const model = graph.model(BUILDER_VERSION);
+    checkTensorRt(model);
+    writeFileSync(join(dir, `${name}.onnx`), encodeModel(model, TENSORRT_DIALECT));
+    writeFileSync(join(dir, `${name}.context.onnx`), contextModel(model, `${name}.engine`));
+  }
 }
