@@ -15,8 +15,10 @@ import {
   type Manifest,
   type Precision,
 } from '../model/manifest';
+import { TENSORRT_SCRIPT } from '../model/tensorrt-engine';
 import { choice, integer, parseOptions, required } from './args';
 import { Progress } from './progress';
+import { makeTensorRtEngines } from './tensorrt';
 
 const OPTIONS = {
   checkpoint: { type: 'string', value: 'DIR', help: 'folder of a converted openpi or a lerobot pi05 checkpoint' },
@@ -81,6 +83,11 @@ export async function runBuild(args: string[]): Promise<number> {
       `${out}: ${manifest.model.name}, ${manifest.precision} for ${manifest.target}, ${megabytes.toFixed(1)} MB`,
     );
     report(manifest, checkpoint, stats, tokenizer);
+    if (target === 'tensorrt' && !(await makeTensorRtEngines(out))) {
+      console.error(
+        `build: no trtexec here, so no TensorRT engines yet: run ${out}/${TENSORRT_SCRIPT} on the robot`,
+      );
+    }
     return 0;
   } finally {
     progress.end();

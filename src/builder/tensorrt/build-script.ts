@@ -36,7 +36,8 @@ stop() {
 number=$("$trtexec" --help 2>&1 | sed -n 's/.*\\[TensorRT v\\([0-9]*\\)\\].*/\\1/p' | head -n 1) || true
 [ -n "$number" ] || stop "$trtexec does not run; install TensorRT 10 or name it with TRTEXEC"
 version=$((number / 10000)).$((number / 100 % 100)).$((number % 100))
-[ "$((number / 10000))" -ge 10 ] || stop "$trtexec is older than TensorRT 10"
+# the provider of ONNX Runtime 1.30 loads libnvinfer.so.10, which reads engines of its own version only
+[ "$((number / 10000))" -eq 10 ] || stop "$trtexec is TensorRT $version; ONNX Runtime needs TensorRT 10"
 
 gpu=$(nvidia-smi --id=0 --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || true
 [ -n "$gpu" ] || gpu=$(tr -d '\\000' 2>/dev/null </proc/device-tree/model) || true
