@@ -10,6 +10,7 @@
 # exit code: 0 all passed (with --cpu: on the CPU); 1 something failed, the table says what; 2 wrong usage or the
 # program is not set up; 3 there is no usable NVIDIA GPU: said why, then what a CPU can show was run.
 set -u
+called_from=$PWD
 cd "$(dirname -- "$(readlink -f -- "$0")")/.." || exit 2
 
 LIMIT_S=480
@@ -43,6 +44,7 @@ if [ -z "$out" ]; then
   out=$(mktemp -d) || stop 'no temporary folder can be made'
   trap 'rm -rf -- "$out"' EXIT
 fi
+out=$(cd "$called_from" && realpath -m -- "$out")
 mkdir -p "$out/results" || stop "$out cannot be written"
 rm -f "$out"/results/*
 
@@ -67,7 +69,8 @@ step() {
     return 0
   fi
   [ $code -eq 124 ] && echo 'ran out of the eight minutes' >>"$out/results/$name.log"
-  grep -v '^[[:space:]]*$' "$out/results/$name.log" "$out/results/$name.out" -h | tail -n 1 >"$out/results/$name.failed"
+  # what it said last: on standard error if there was anything
+  grep -h '[^[:space:]]' "$out/results/$name.out" "$out/results/$name.log" | tail -n 1 | cut -c 1-300 >"$out/results/$name.failed"
   say "FAILED    $name, exit code $code: $(cat "$out/results/$name.failed")"
   failed=1
   return 1
@@ -118,8 +121,10 @@ build() {
   mapfile -t source < <(source_of "$1")
   step "build-$1-$2" node dist/main.js build "${source[@]}" --target "$2" --out "$out/$1-$2"
 }
+# verify NAME TARGET PROVIDER OPTIONS...
 verify() { step "verify-$1-$3" node dist/main.js verify --engine "$out/$1-$2" --provider "$3" --json "${@:4}"; }
-measure() { step "measure-$1-$3" node scripts/gpu-check/measure.mjs "$out/$1-$2" "$3" "${@:4}"; }
+# measure NAME TARGET OPTIONS...
+measure() { step "measure-$1-$2" node scripts/gpu-check/measure.mjs "$out/$1-$2" "$2" "${@:3}"; }
 
 export TRTEXEC
 TRTEXEC=$(trtexec_at) || unset TRTEXEC
@@ -127,7 +132,10 @@ if [ "$providers" = cpu ]; then
   for name in tiny odd; do
     build $name cuda && verify $name cuda cpu --golden "test/data/golden/$name"
   done
-  [ -d "$out/tiny-cuda" ] && measure tiny cuda cpu --frames 4
+  build tiny tensorrt
+  for target in cuda tensorrt; do
+    [ -d "$out/tiny-$target" ] && measure tiny $target --on-cpu --frames 4
+  done
 else
   for name in demo bench; do build $name cpu; done
   # trtexec takes minutes for each engine, so TensorRT gets the two that say most
@@ -140,7 +148,7 @@ else
     for name in $timed; do
       build "$name" "$provider" || continue
       verify "$name" "$provider" "$provider" --reference "$out/$name-cpu"
-      measure "$name" "$provider" "$provider" --frames 20
+      measure "$name" "$provider" --frames 20
     done
   done
 fi

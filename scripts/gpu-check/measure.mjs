@@ -1,33 +1,36 @@
-// Times one engine for the GPU check: node scripts/gpu-check/measure.mjs ENGINE cuda|tensorrt|cpu [--frames N]
-// `cpu` runs the engine's CUDA graphs on the CPU, for rehearsals. Prints one line of JSON; all times are milliseconds.
+// Times one engine for the GPU check: node scripts/gpu-check/measure.mjs ENGINE cuda|tensorrt [--on-cpu] [--frames N]
+// --on-cpu runs the same graphs on the CPU, for rehearsals. Prints one line of JSON; all times are milliseconds.
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
 const require = createRequire(import.meta.url);
 const { CudaSessions } = require('../../dist/engine/cuda-sessions.js');
-const { loadFor } = require('../../dist/engine/open-engine.js');
+const { TensorRtSessions } = require('../../dist/engine/tensorrt-sessions.js');
 const { dummyFrame, prefixCache } = require('../../dist/engine/deployment.js');
 const { runBlock } = require('../../dist/bench/block.js');
 const { Frames } = require('../../dist/bench/workload.js');
 const { median } = require('../../dist/core/statistics.js');
+const { longestPrefix } = require('../../dist/model/config.js');
 
 const WARM_UP = 2;
 const BURST = 5;
 const BATCHES = [1, 4, 8];
-/** N and k of the frames with language, as in the paper's ablation; the demo's and the tests' models have less room. */
+/** N and k of the frames with language, as in the paper's ablation; small models have less room. */
 const TEXT = { tokens: 20, steps: 5 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { frames: { type: 'string', default: '20' } },
+  options: { frames: { type: 'string', default: '20' }, 'on-cpu': { type: 'boolean', default: false } },
 });
-const [engine, provider] = positionals;
+const [engine, target] = positionals;
 const frames = Number(values.frames);
-if (engine === undefined || !['cuda', 'tensorrt', 'cpu'].includes(provider) || !(frames >= 1)) {
-  console.error('usage: node scripts/gpu-check/measure.mjs ENGINE cuda|tensorrt|cpu [--frames N]');
+if (engine === undefined || !['cuda', 'tensorrt'].includes(target) || !(frames >= 1)) {
+  console.error('usage: node scripts/gpu-check/measure.mjs ENGINE cuda|tensorrt [--on-cpu] [--frames N]');
   process.exit(2);
 }
+const onCpu = values['on-cpu'];
+const threads = onCpu ? availableParallelism() : Math.max(1, availableParallelism() - 1);
 
 const timed = async work => {
   const start = performance.now();
@@ -37,28 +40,25 @@ const timed = async work => {
 
 /** The first run apart: it makes the context, chooses kernels and grows the memory. */
 async function repeated(work) {
-  const { ms: first } = await timed(work);
+  const { ms: first, value } = await timed(work);
   for (let i = 1; i < WARM_UP; i++) await work();
   const all = [];
   for (let i = 0; i < frames; i++) all.push((await timed(work)).ms);
-  return { first, median: median(all) };
+  return { first, median: median(all), value };
 }
 
-const threads = provider === 'cpu' ? availableParallelism() : Math.max(1, availableParallelism() - 1);
-const { ms: load, value: sessions } = await timed(() =>
-  provider === 'tensorrt'
-    ? loadFor(engine, provider, threads)
-    : CudaSessions.load(engine, threads, 0, provider),
+const { ms: load, value: cuda } = await timed(() =>
+  CudaSessions.load(engine, threads, 0, onCpu ? 'cpu' : 'cuda'),
 );
-const { model } = sessions.manifest;
+const { model, maxPositions } = cuda.manifest;
+const frame = dummyFrame(cuda, model.cameraSlots.length);
+const noise = new Float32Array(model.horizon * model.actionDim);
+const frameRun = steps => () => cuda.frame({ ...frame, noise, steps, causal: false });
 
 /** A whole frame in one run, with one and with all Euler steps: the difference is what steps cost. */
 async function frameGraph() {
-  const noise = new Float32Array(model.horizon * model.actionDim);
-  const run = steps => () =>
-    sessions.frame({ ...dummyFrame(sessions, model.cameraSlots.length), noise, steps, causal: false });
-  const whole = await repeated(run(model.denoiseSteps));
-  const one = await repeated(run(1));
+  const whole = await repeated(frameRun(model.denoiseSteps));
+  const one = await repeated(frameRun(1));
   const step = Math.max(0, (whole.median - one.median) / (model.denoiseSteps - 1));
   return {
     first_frame: whole.first,
@@ -68,17 +68,25 @@ async function frameGraph() {
   };
 }
 
+/** The two TensorRT engines, keys and values through the host in between. */
+async function tensorRtEngines() {
+  const pool = { threads, spinUs: 0 };
+  const sessions = await TensorRtSessions.load(engine, pool, { on: onCpu ? 'cpu' : 'tensorrt' });
+  const prefill = await repeated(() => sessions.prefill(frame, false));
+  const cache = prefixCache(sessions, { ...prefill.value, next: [prefill.value.next] }, 1, 1);
+  const denoise = await repeated(() => sessions.denoise(noise, cache.prefixView()));
+  await sessions.release();
+  return {
+    trt_first: prefill.first + denoise.first,
+    trt_prefill: prefill.median,
+    trt_denoise: denoise.median,
+  };
+}
+
 /** Bursts of one and of several steps: the difference is what steps cost, the rest what a call and its copies do. */
 async function decodeGraph() {
-  const steps = model.denoiseSteps;
-  const noise = new Float32Array(model.horizon * model.actionDim);
-  const prefix = await sessions.frame({
-    ...dummyFrame(sessions, model.cameraSlots.length),
-    noise,
-    steps,
-    causal: false,
-  });
-  const cache = prefixCache(sessions, { ...prefix, next: [prefix.next] }, Math.max(...BATCHES), BURST);
+  const prefix = await frameRun(1)();
+  const cache = prefixCache(cuda, { ...prefix, next: [prefix.next] }, Math.max(...BATCHES), BURST);
   const decode = {};
   for (const batch of BATCHES) {
     const ids = Array.from({ length: batch }, (_, row) => String(row));
@@ -88,10 +96,8 @@ async function decodeGraph() {
       lengths: ids.map(() => prefix.length),
       past: cache.batchView(),
     };
-    const [one, several] = [
-      await repeated(() => sessions.decode({ ...feeds, steps: 1 })),
-      await repeated(() => sessions.decode({ ...feeds, steps: BURST })),
-    ];
+    const one = await repeated(() => cuda.decode({ ...feeds, steps: 1 }));
+    const several = await repeated(() => cuda.decode({ ...feeds, steps: BURST }));
     const step = Math.max(0, (several.median - one.median) / (BURST - 1));
     decode[batch] = { burst: several.median, step, call: Math.max(0, one.median - step) };
     for (const id of ids) cache.release(id);
@@ -99,10 +105,9 @@ async function decodeGraph() {
   return decode;
 }
 
-/** Frames with and without language through cache and scheduler. */
+/** Frames through cache and scheduler on the CUDA graphs. Throws what went wrong in one of them. */
 async function scheduled(arrivals) {
-  const spare = sessions.manifest.maxPositions - cachePrefix();
-  const tokens = Math.min(TEXT.tokens, Math.max(1, spare));
+  const tokens = Math.min(TEXT.tokens, maxPositions - longestPrefix(model));
   const block = {
     mode: 'oxygen',
     tokens,
@@ -116,32 +121,24 @@ async function scheduled(arrivals) {
     executeMs: 1000,
     paced: false,
   };
-  const result = await runBlock(sessions, new Frames(model, 1), block, { frame: start => start() });
+  const result = await runBlock(cuda, new Frames(model, 1), block, { frame: start => start() });
   if (result.failures.length > 0) throw new Error(result.failures[0]);
-  const of = key => median(result.frames.map(frame => frame[key]));
-  const seconds = result.frames.reduce((sum, frame) => sum + frame.ms, 0) / 1e3;
+  const sum = key => result.frames.reduce((all, each) => all + each[key], 0);
+  const middle = key => median(result.frames.map(each => each[key]));
   return {
-    frame: of('ms'),
-    chunk: of('firstActionMs'),
-    tokens_per_s: result.frames.reduce((sum, frame) => sum + frame.tokens, 0) / seconds,
+    frame: middle('ms'),
+    chunk: middle('firstActionMs'),
+    tokens_per_s: (1e3 * sum('tokens')) / sum('ms'),
     tokens,
   };
 }
 
-const cachePrefix = () => {
-  const { vision, cameraSlots, maxPromptTokens } = model;
-  return (
-    cameraSlots.length * (vision.imageHeight / vision.patch) * (vision.imageWidth / vision.patch) +
-    maxPromptTokens
-  );
-};
-
 try {
-  const stages = await frameGraph();
+  const stages = { ...(await frameGraph()), ...(target === 'tensorrt' ? await tensorRtEngines() : {}) };
   const decode = await decodeGraph();
   const alone = await scheduled({ kind: 'none' });
   const talking = await scheduled({ kind: 'uniform', rate: 1 });
-  console.log(JSON.stringify({ provider, threads, load, ...stages, decode, alone, talking }));
+  console.log(JSON.stringify({ target, on_cpu: onCpu, threads, load, ...stages, decode, alone, talking }));
 } finally {
-  await sessions.release();
+  await cuda.release();
 }

@@ -34,6 +34,14 @@ export function measureRows(name, m) {
       `${name}: frame graph (vision + prefill + copies, one Euler step)`,
       `${ms(m.frame_graph)} ms (${ms(m.vision_prefill_copies)}, ${ms(m.euler_step)})`,
     ],
+    ...(m.trt_prefill === undefined
+      ? []
+      : [
+          [
+            `${name}: TensorRT vision + prefill, denoise`,
+            `${ms(m.trt_prefill)}, ${ms(m.trt_denoise)} ms (first: ${ms(m.trt_first)} ms)`,
+          ],
+        ]),
     [`${name}: decode step by rows ${rows}`, `${each('step')} ms`],
     [`${name}: call and copies of a burst by rows ${rows}`, `${each('call')} ms`],
     [`${name}: frame without language: time, chunk out`, `${ms(m.alone.frame)}, ${ms(m.alone.chunk)} ms`],

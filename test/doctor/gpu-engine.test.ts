@@ -47,6 +47,19 @@ test('the engine inside is checked like any other', async () => {
   ]);
 });
 
+test('tensorrt: graphs of both kinds load; without engines for this machine a warning with the script', async () => {
+  const findings = await doctor(await built('tensorrt'));
+  expect(faultsIn(findings)).toEqual([]);
+  expect(findings.filter(({ name }) => name === 'sessions')).toMatchObject([{ status: 'ok' }]);
+  expect(findings.filter(({ name }) => name === 'tensorrt engines')).toMatchObject([
+    {
+      status: 'warning',
+      what: expect.stringMatching(/there are none/),
+      cure: expect.stringMatching(/build\.sh/),
+    },
+  ]);
+});
+
 test('a graph that is cut off is a fault', async () => {
   const dir = await built('cuda');
   truncateSync(join(dir, 'decode.onnx'), 10);
