@@ -3,7 +3,7 @@
  * and values, and position of that token), temperature, top_p, top_k [B]; per step and row: forced [k,B] (a token to feed
  * in place of the chosen one; -1: none), uniforms [k,B] in [0, 1); steps [1] = k; past K/V [B,S,hd] per layer, valid up to
  * each row's length → chosen [k,B], the best tokens [k,B,topK] with their log-sum-exp [k,B], keys and values of the fed
- * tokens [B,k,hd] per layer, and all logits [B,vocab] after the last step. Rows do not influence each other.
+ * tokens [B,k,hd] per layer. Rows do not influence each other.
  */
 import type { ModelConfig } from '../../model/config';
 import { LANGUAGE } from '../../model/tensors';
@@ -30,8 +30,8 @@ import {
 import type { HalfWeights } from './half-weights';
 import { chooseTokens } from './sampling';
 
-/** Past keys and values of a layer in float16, and the mask that hides what is beyond a row's length. */
-interface Past {
+/** Keys and values of a layer in float16. */
+interface KeysValues {
   readonly k: Value;
   readonly v: Value;
 }
@@ -49,17 +49,15 @@ export function buildDecode(g: Graph, w: HalfWeights, c: ModelConfig, maxPositio
     topK: g.input('top_k', 'int64', ['B']),
   };
   const uniforms = g.input('uniforms', 'float', ['k', 'B']);
-  const past: Past[] = Array.from({ length: layers }, (_, i) => ({
+  const past: KeysValues[] = Array.from({ length: layers }, (_, i) => ({
     k: half(kit, g.input(`past_k_${i}`, 'float', ['B', 'S', headDim])),
     v: half(kit, g.input(`past_v_${i}`, 'float', ['B', 'S', headDim])),
   }));
 
-  const mask = pastMask(kit, (past[0] as Past).k, lengths);
+  const mask = pastMask(kit, (past[0] as KeysValues).k, lengths);
   const topK = Math.min(TOP_K, vocab);
   const carried: Carried[] = [
     { from: tokens, elem: 'int64', dims: ['B'] },
-    // logits have no value before the first step; anything of their rank will do
-    { from: g.op('Unsqueeze', [single(kit, tokens), g.ints(-1)]), elem: 'float', dims: ['B', 'logits'] },
     ...past.flatMap(({ k, v }) => [k, v]).map(value => noneOf(kit, value)),
   ];
   const collected: Typed[] = [
@@ -68,7 +66,7 @@ export function buildDecode(g: Graph, w: HalfWeights, c: ModelConfig, maxPositio
     { elem: 'int64', dims: ['B', topK] },
     { elem: 'float', dims: ['B'] },
   ];
-  const results = g.loop(steps, carried, collected, (step, [chosen = '', , ...tails]) => {
+  const results = g.loop(steps, carried, collected, (step, [chosen = '', ...tails]) => {
     const given = g.op('Gather', [forced, step], { axis: 0n });
     const fed = g.op('Where', [g.op('Less', [given, g.int(0)]), chosen, given]);
     const rotate = rotary(kit, maxPositions, g.op('Add', [lengths, step]), g.ints(-1, 1));
@@ -92,7 +90,7 @@ export function buildDecode(g: Graph, w: HalfWeights, c: ModelConfig, maxPositio
     const uniform = g.op('Gather', [uniforms, step], { axis: 0n });
     const next = chooseTokens(g, found, topK, settings, uniform);
     const logSumExp = g.op('Squeeze', [found.logSumExp, g.ints(-1)]);
-    return { carried: [next, found.logits, ...grown], collected: [next, found.top, found.ids, logSumExp] };
+    return { carried: [next, ...grown], collected: [next, found.top, found.ids, logSumExp] };
   });
   outputAll(kit, results, topK);
 }
@@ -100,10 +98,9 @@ export function buildDecode(g: Graph, w: HalfWeights, c: ModelConfig, maxPositio
 /** All carried values after the last step, then what the steps collected. */
 function outputAll(kit: Kit, results: readonly Value[], topK: number): void {
   const { g, c } = kit;
-  const { layers, headDim, vocab } = c.language;
-  const [, logits, ...rest] = results as [Value, Value, ...Value[]];
-  const tails = rest.slice(0, 2 * layers);
-  const [chosen, top, ids, logSumExp] = rest.slice(2 * layers) as [Value, Value, Value, Value];
+  const { layers, headDim } = c.language;
+  const tails = results.slice(1, 1 + 2 * layers);
+  const [chosen, top, ids, logSumExp] = results.slice(1 + 2 * layers) as [Value, Value, Value, Value];
   g.output('chosen', chosen, 'int64', ['k', 'B']);
   g.output('top_logits', top, 'float', ['k', 'B', topK]);
   g.output('top_ids', ids, 'int64', ['k', 'B', topK]);
@@ -113,7 +110,6 @@ function outputAll(kit: Kit, results: readonly Value[], topK: number): void {
     g.output(`new_k_${i}`, single(kit, k), 'float', ['B', 'k', headDim]);
     g.output(`new_v_${i}`, single(kit, v), 'float', ['B', 'k', headDim]);
   }
-  g.output('logits', logits, 'float', ['B', vocab]);
 }
 
 /** [B,0,hd], to be grown by a position at every step. */
@@ -132,7 +128,7 @@ function pastMask(kit: Kit, pastK: Value, lengths: Value): Value {
 }
 
 /** Past and new keys are scored apart, so that the past is read and never copied. q [B,heads,hd] → [B,1,heads·hd]. */
-function raggedAttention(kit: Kit, q: Value, past: Past, fresh: Past, mask: Value): Value {
+function raggedAttention(kit: Kit, q: Value, past: KeysValues, fresh: KeysValues, mask: Value): Value {
   const { g, c } = kit;
   const score = (k: Value) => scores(kit, q, k, c.language.headDim);
   const parts = [g.op('Add', [score(past.k), mask]), score(fresh.k)];

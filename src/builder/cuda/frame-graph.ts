@@ -98,13 +98,11 @@ function prefixLayers(
 
 function outputCandidates(kit: Kit, x: Value): void {
   const { g, c } = kit;
-  const { vocab } = c.language;
-  const topK = Math.min(TOP_K, vocab);
-  const size = { logits: vocab, top_logits: topK };
-  const found = candidates(kit, x, (name, value) => g.output(name, value, 'float', [1, 1, size[name]]));
-  g.output('top_ids', found.ids, 'int64', [1, 1, topK]);
-  const logSumExp = g.op('Squeeze', [found.logSumExp, g.ints(-1)]);
-  g.output('log_sum_exp', logSumExp, 'float', [1, 1]);
+  const topK = Math.min(TOP_K, c.language.vocab);
+  const { top, ids, logSumExp } = candidates(kit, x);
+  g.output('top_logits', top, 'float', [1, 1, topK]);
+  g.output('top_ids', ids, 'int64', [1, 1, topK]);
+  g.output('log_sum_exp', g.op('Squeeze', [logSumExp, g.ints(-1)]), 'float', [1, 1]);
 }
 
 /** Adds to scores [1,T·heads,T]: hides a position from those before it, when it is at `causalFrom` or later. */

@@ -154,9 +154,7 @@ export function embed(kit: Kit, ids: Value): Value {
 }
 
 export interface Candidates {
-  /** [.., vocab], as the float16 product gives them. */
-  readonly logits: Value;
-  /** [.., topK], computed anew in float32 and sorted. */
+  /** [.., topK], sorted. */
   readonly top: Value;
   readonly ids: Value;
   /** [.., 1] */
@@ -165,27 +163,20 @@ export interface Candidates {
 
 /**
  * The best tokens after x [.., width] (float32, normed). A float16 logit of 20 has steps of 0.016, in which near ties would
- * be lost, so the best ones are computed again in float32: few rows of the table. `keep` may give values their names at
- * the graph's border.
+ * be lost, so the best ones are computed again in float32: few rows of the table.
  */
-export function candidates(
-  kit: Kit,
-  x: Value,
-  keep: (name: 'logits' | 'top_logits', value: Value) => Value = (_, value) => value,
-): Candidates {
+export function candidates(kit: Kit, x: Value): Candidates {
   const { g, c } = kit;
   const topK = g.ints(Math.min(TOP_K, c.language.vocab));
-  const products = g.contrib('FusedMatMul', [half(kit, x), table(kit)], { transB: 1n });
-  const logits = keep('logits', single(kit, products));
-  const [, rough] = g.ops('TopK', [logits, topK], 2, { axis: -1n }) as [Value, Value];
+  const logits = single(kit, g.contrib('FusedMatMul', [half(kit, x), table(kit)], { transB: 1n }));
+  const [highest, rough] = g.ops('TopK', [logits, topK], 2, { axis: -1n }) as [Value, Value];
   const rows = single(kit, g.op('Gather', [table(kit), rough], { axis: 0n }));
   const terms = g.op('Mul', [rows, g.op('Unsqueeze', [x, g.ints(-2)])]);
   const exact = g.op('ReduceSum', [terms, g.ints(-1)], { keepdims: 0n });
-  const [sorted, order] = g.ops('TopK', [exact, topK], 2, { axis: -1n }) as [Value, Value];
-  const top = keep('top_logits', sorted);
+  const [top, order] = g.ops('TopK', [exact, topK], 2, { axis: -1n }) as [Value, Value];
   const ids = g.op('GatherElements', [rough, order], { axis: -1n });
-  const best = g.op('Slice', [top, g.ints(0), g.ints(1), g.ints(-1)]);
-  const powers = g.op('Exp', [g.op('Sub', [logits, best])]);
+  const peak = g.op('Slice', [highest, g.ints(0), g.ints(1), g.ints(-1)]);
+  const powers = g.op('Exp', [g.op('Sub', [logits, peak])]);
   const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
-  return { logits, top, ids, logSumExp: g.op('Add', [sum, best]) };
+  return { top, ids, logSumExp: g.op('Add', [sum, peak]) };
 }
