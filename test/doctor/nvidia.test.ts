@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from '../../src/doctor/check';
 import { nvidiaChecks, wishOf, type Wish } from '../../src/doctor/nvidia/checks';
+import { LEAST_DRIVER } from '../../src/doctor/nvidia/driver';
 import { neededLibraries } from '../../src/doctor/nvidia/elf';
 import { finder } from '../../src/doctor/nvidia/linker';
 import { thisMachine, type Answer, type Machine } from '../../src/doctor/nvidia/machine';
@@ -312,6 +313,12 @@ describe('the linker', () => {
     const find = finder(machine({ commands: { ldconfig: text } }));
     expect([find('liba.so'), find('libb.so')]).toEqual([null, '/opt/gpu/libb.so']);
   });
+});
+
+test('the guide names the driver and every library that the checks want', () => {
+  const guide = readFileSync(join(ROOT, 'docs/nvidia.md'), 'utf8');
+  const named = [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES, 'libcuda.so.1', `| ${LEAST_DRIVER} or newer |`];
+  for (const name of named) expect(guide).toContain(name);
 });
 
 describe('real files', () => {
