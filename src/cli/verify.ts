@@ -2,13 +2,16 @@
 import { availableParallelism } from 'node:os';
 import { writeSafetensors } from '../builder/safetensors-writer';
 import { OxygenError } from '../core/errors';
-import { ModelSessions } from '../engine/model-sessions';
+import { PROVIDERS } from '../engine/providers';
+import { TARGETS } from '../model/manifest';
 import { verifyAgainst } from '../verify/against';
 import { GoldenFolder } from '../verify/golden';
 import { ROUNDED_ACTIONS } from '../verify/limits';
+import { openSubject, type OpenSubject, type SubjectChoice } from '../verify/open-subject';
 import { qualityByKind } from '../verify/quality';
+import type { Subject } from '../verify/subject';
 import { verify, type Line } from '../verify/verify';
-import { integer, parseOptions, required } from './args';
+import { choice, integer, parseOptions, required } from './args';
 
 const OPTIONS = {
   engine: { type: 'string', value: 'DIR', help: 'the engine folder' },
@@ -16,6 +19,8 @@ const OPTIONS = {
   reference: { type: 'string', value: 'DIR', help: 'instead: a more exact engine of the same model' },
   frames: { type: 'string', value: 'N', help: 'with --reference: made-up frames (default 4)' },
   'action-error': { type: 'string', value: 'PERCENT', help: 'largest rms error of all actions together, of their spread (default 5)' },
+  target: { type: 'string', value: 'T', help: 'whose graphs are compared: cpu, cuda or tensorrt (default: what the engine was built for)' },
+  provider: { type: 'string', value: 'P', help: 'where they run: cpu (default; slow, for checks), cuda or tensorrt' },
   threads: { type: 'string', value: 'N', help: 'intra-op threads (default: all cores)' },
   json: { type: 'boolean', help: 'print one JSON object instead of lines' },
   dump: { type: 'string', value: 'FILE', help: 'with --golden: write the computed numbers as safetensors' },
@@ -30,41 +35,48 @@ export async function runVerify(args: string[]): Promise<number> {
   const frames = integer('frames', o.frames, 4, 1, 1000);
   const actionError = integer('action-error', o['action-error'], 100 * ROUNDED_ACTIONS, 1, 100) / 100;
   const threads = integer('threads', o.threads, availableParallelism(), 1, 1024);
-  const sessions = await ModelSessions.load(engine, threads);
+  const target = o.target === undefined ? null : choice('target', o.target, TARGETS, 'cpu');
+  const provider = choice('provider', o.provider, PROVIDERS, 'cpu');
+  const opened = await openSubject(engine, { target, provider, threads });
   try {
     const lines =
       o.golden === undefined
-        ? await againstReference(sessions, required('verify', 'reference', o.reference), threads, frames)
-        : await againstGolden(sessions, engine, o.golden, o.dump);
-    return report(lines, actionError, o.json ?? false);
+        ? await againstReference(
+            opened.subject,
+            required('verify', 'reference', o.reference),
+            threads,
+            frames,
+          )
+        : await againstGolden(opened.subject, engine, o.golden, o.dump);
+    return report(lines, actionError, { target: opened.target, provider }, o.json ?? false);
   } finally {
-    await sessions.release();
+    await opened.release();
   }
 }
 
 async function againstReference(
-  sessions: ModelSessions,
+  subject: Subject,
   dir: string,
   threads: number,
   frames: number,
 ): Promise<readonly Line[]> {
-  const reference = await ModelSessions.load(dir, threads);
+  const reference = await openSubject(dir, { target: null, provider: 'cpu', threads });
   try {
-    return await verifyAgainst(sessions, reference, frames);
+    return await verifyAgainst(subject, reference.subject, frames);
   } finally {
     await reference.release();
   }
 }
 
 async function againstGolden(
-  sessions: ModelSessions,
+  subject: Subject,
   engine: string,
   dir: string,
   dump: string | undefined,
 ): Promise<readonly Line[]> {
-  const golden = new GoldenFolder(dir, sessions.manifest.sourceDtype);
+  const golden = new GoldenFolder(dir, subject.manifest.sourceDtype);
   try {
-    const { lines, computed } = await verify(sessions, engine, golden);
+    const { lines, computed } = await verify(subject, engine, golden);
     if (dump !== undefined) {
       const names = golden.tensors.flatMap(t => {
         const values = t.meaning.kind === 'skip' ? undefined : computed.get(t.meaning.key);
@@ -79,17 +91,18 @@ async function againstGolden(
 }
 
 /** Prints everything; returns the exit code. */
-function report(lines: readonly Line[], actionError: number, json: boolean): number {
+function report(lines: readonly Line[], actionError: number, where: Where, json: boolean): number {
   const count = (status: Line['status']) => lines.filter(l => l.status === status).length;
   const quality = qualityByKind(lines);
   const actions = quality.find(q => q.kind === 'actions')?.rms ?? 0;
   const passed = count('fail') === 0 && count('ok') > 0 && actions <= actionError;
   if (json) {
     const counts = { ok: count('ok'), failed: count('fail'), skipped: count('skip') };
-    console.log(JSON.stringify({ passed, ...counts, quality, lines }));
+    console.log(JSON.stringify({ passed, ...where, ...counts, quality, lines }));
     return passed ? 0 : 1;
   }
   for (const line of lines) console.log(format(line));
+  if (where.target !== 'cpu' || where.provider !== 'cpu') console.log(`\n${ranOn(where)}`);
   console.log('\nkind                  tensors   max |d|   rms error     worst    cosine');
   for (const q of quality) {
     const [max, cosine] = [q.max.toExponential(1), q.cosine.toFixed(6)];
@@ -100,6 +113,14 @@ function report(lines: readonly Line[], actionError: number, json: boolean): num
   );
   return passed ? 0 : 1;
 }
+
+/** Whose graphs ran, and where. */
+type Where = Pick<OpenSubject, 'target'> & Pick<SubjectChoice, 'provider'>;
+
+const ranOn = ({ target, provider }: Where): string =>
+  provider === 'cpu'
+    ? `The graphs for ${target} ran on the CPU: no GPU was used, and float16 can overflow on one where it did not here`
+    : `The graphs for ${target} ran on ${provider}`;
 
 const percent = (share: number): string => `${(100 * share).toPrecision(2)} %`;
 

@@ -10,7 +10,7 @@ import { imageTokens } from '../model/config';
 import { readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
 import type { BurstResult } from './burst';
 import { HostTensors } from './host-tensors';
-import { modulations } from './modulations';
+import { modulationTable } from './modulations';
 import type { Provider } from './providers';
 import { sessionOptions } from './session-options';
 import { float32, floats, int64, openSessions, runSession } from './session-run';
@@ -26,6 +26,7 @@ export interface FrameFeeds {
   readonly noise: Float32Array;
   /** Euler steps. */
   readonly steps: number;
+  readonly fullLogits?: boolean;
 }
 
 export interface FrameResult {
@@ -35,6 +36,8 @@ export interface FrameResult {
   readonly next: Candidates;
   /** [H·A], normalised. */
   readonly actions: Float32Array;
+  /** [vocab], when asked for. */
+  readonly logits: Float32Array | null;
 }
 
 export interface DecodeFeeds {
@@ -48,6 +51,12 @@ export interface DecodeFeeds {
   readonly forced?: (step: number, row: number) => number | null;
   /** How each row draws, and the number of its first draw; without it the best token is taken. */
   readonly draws?: readonly { readonly sampling: Sampling; readonly sequence: number }[];
+  readonly fullLogits?: boolean;
+}
+
+export interface DecodeResult extends BurstResult {
+  /** [B, vocab] after the last step, when asked for. */
+  readonly logits: Float32Array | null;
 }
 
 export const GREEDY: Sampling = { temperature: 0, topK: 0, topP: 1, samplingSeed: 0 };
@@ -103,13 +112,15 @@ export class CudaSessions {
       modulations: float32(this.modulations(f.steps), table),
     };
     const fetches = ['actions', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
+    if (f.fullLogits) fetches.push('logits');
     const out = await runSession('frame', this.#graphs.frame, feeds, fetches);
     const [[next]] = candidates(out, 1, 1, this.manifest.topK) as [[Candidates]];
-    return { kv: newKv(out, layers), length, next, actions: floats(out['actions']) };
+    const logits = f.fullLogits ? floats(out['logits']) : null;
+    return { kv: newKv(out, layers), length, next, actions: floats(out['actions']), logits };
   }
 
   /** Up to `steps` decode steps of every row; a row that has ended is computed further and ignored by the caller. */
-  async decode(f: DecodeFeeds): Promise<BurstResult> {
+  async decode(f: DecodeFeeds): Promise<DecodeResult> {
     const { layers, headDim } = this.manifest.model.language;
     const { tokens, steps, past } = f;
     const batch = tokens.length;
@@ -141,12 +152,14 @@ export class CudaSessions {
       feeds[`past_v_${i}`] = float32(past.v[i] as Float32Array, shape);
     }
     const fetches = ['chosen', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
+    if (f.fullLogits) fetches.push('logits');
     const out = await runSession('decode', this.#graphs.decode, feeds, fetches);
     const chosen = out['chosen']?.data as BigInt64Array;
     return {
       chosen: rowsOf(steps, step => Array.from(chosen.subarray(step * batch, (step + 1) * batch), Number)),
       next: candidates(out, steps, batch, this.manifest.topK),
       kv: newKv(out, layers),
+      logits: f.fullLogits ? floats(out['logits']) : null,
     };
   }
 
@@ -154,10 +167,7 @@ export class CudaSessions {
   modulations(steps: number): Float32Array {
     let table = this.#modulations.get(steps);
     if (!table) {
-      const tables = modulations(this.manifest.model, name => this.#host.read(name), steps);
-      const size = tables[0]?.length ?? 0;
-      table = new Float32Array(steps * size);
-      for (const [step, values] of tables.entries()) table.set(values, step * size);
+      table = modulationTable(this.manifest.model, name => this.#host.read(name), steps);
       this.#modulations.set(steps, table);
     }
     return table;

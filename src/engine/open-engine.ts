@@ -34,6 +34,9 @@ const RUNS_ON: Readonly<Record<Target, readonly Provider[]>> = {
   tensorrt: ['tensorrt', 'cuda'],
 };
 
+/** Where the graphs of a target run on a robot. */
+export const runsOn = (target: Target): readonly Provider[] => RUNS_ON[target];
+
 /** What the folder has graphs for, those of the CPU's engine inside it included. */
 function heldBy(dir: string, manifest: Pick<Manifest, 'target'>): readonly Provider[] {
   const own = RUNS_ON[manifest.target];

@@ -5,11 +5,10 @@ import { RunCosts } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import type { LanguageRequest, Tunables } from '../core/types';
-import type { ModelSessions } from '../engine/model-sessions';
-import { OnnxExecutor } from '../engine/onnx-executor';
-import { goldenFrame, SPARE_POSITIONS, type Computed } from './cases';
+import { goldenFrame, type Computed } from './cases';
 import { longestPrefix } from '../model/config';
 import type { GoldenFolder } from './golden';
+import { SPARE_POSITIONS, type Subject } from './subject';
 
 interface GoldenBatch {
   readonly steps_per_frame: number;
@@ -44,7 +43,7 @@ interface Join {
 }
 
 export async function checkBatched(
-  sessions: ModelSessions,
+  subject: Subject,
   golden: GoldenFolder,
   computed: Computed,
 ): Promise<TokenCheck[]> {
@@ -55,7 +54,7 @@ export async function checkBatched(
   if (file.eos) runs.push(['eos.', file.eos.jax, [file.eos.eos_token]]);
   for (const [label, run, stopIds] of runs) {
     const joins = joinsOf(file);
-    const batched = await generate(sessions, golden, joins, file.max_decoding_steps, stopIds, computed);
+    const batched = await generate(subject, golden, joins, file.max_decoding_steps, stopIds, computed);
     for (const { request_id: id, prompt, tokens_full: full } of lastOfEach(run)) {
       const stop = stopIds.length > 0 ? full.indexOf(stopIds[0] as number) : -1;
       const tokens = batched.get(id) ?? [];
@@ -66,7 +65,7 @@ export async function checkBatched(
         ofGoldens: true,
       });
       const solo = await generate(
-        sessions,
+        subject,
         golden,
         [{ prompt, id, k: file.steps_per_frame }],
         file.max_decoding_steps,
@@ -99,21 +98,18 @@ const lastOfEach = (run: GoldenRun) => [
 ];
 
 async function generate(
-  sessions: ModelSessions,
+  subject: Subject,
   golden: GoldenFolder,
   joins: readonly Join[],
   maxTokens: number,
   stopIds: readonly number[],
   actions: Computed | null,
 ): Promise<Map<string, number[]>> {
-  const { model } = sessions.manifest;
+  const { model } = subject.manifest;
   const maxPrefixLength = longestPrefix(model);
   const costs = new RunCosts(null);
-  const executor = new OnnxExecutor(
-    sessions,
-    { attention: 'causal', denoiseSteps: model.denoiseSteps, seed: 0n },
-    costs,
-  );
+  const options = { attention: 'causal', denoiseSteps: model.denoiseSteps, seed: 0n } as const;
+  const executor = subject.executor(options, costs);
   const { layers, headDim } = model.language;
   const capacity = maxPrefixLength + SPARE_POSITIONS;
   const cache = new KvCache({ layers, headDim, maxRequests: joins.length, capacity });
@@ -131,7 +127,7 @@ async function generate(
   const onAsk = () => {
     const join = rest.shift();
     if (!join) return scheduler.post({ type: 'no-frame' });
-    const frame = goldenFrame(sessions, golden, 'full', join.prompt);
+    const frame = goldenFrame(subject, golden, 'full', join.prompt);
     scheduler.post({ type: 'tunables', tunables: tunables(join.k) });
     scheduler.post({
       type: 'frame',

@@ -1,16 +1,10 @@
 /** Computes, with the engine, every number of a golden folder that belongs to one frame: prefix, actions, language. */
-import type { KvCache } from '../core/kv-cache';
-import { OxygenError } from '../core/errors';
-import { prefixCache } from '../engine/deployment';
-import type { LanguageResult, ModelSessions } from '../engine/model-sessions';
-import { denoise, firstOf, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
 import type { Attention, GoldenFolder } from './golden';
+import { join } from './join';
+import type { Subject } from './subject';
 
 const INPUTS = 'goldens_jax.safetensors';
 const CONTINUATIONS = 'goldens_continuation.safetensors';
-
-/** Positions per row after the prefix: room for the longest continuation of a golden folder. */
-export const SPARE_POSITIONS = 64;
 
 /** Computed numbers by canonical key. */
 export type Computed = Map<string, ArrayLike<number>>;
@@ -25,12 +19,12 @@ export interface GoldenFrame {
 }
 
 /** Whether the engine's weights are rounded ones of the folder's checkpoint. */
-export const isRounded = (sessions: ModelSessions, golden: GoldenFolder): boolean =>
-  sessions.manifest.precision === 'int8' || golden.bf16Copy;
+export const isRounded = ({ manifest }: Pick<Subject, 'manifest'>, golden: GoldenFolder): boolean =>
+  manifest.precision !== 'fp32' || golden.bf16Copy;
 
 /** All frames that the folder's keys speak of, each with both attentions. */
 export async function computeFrames(
-  sessions: ModelSessions,
+  subject: Subject,
   golden: GoldenFolder,
   computed: Computed,
 ): Promise<void> {
@@ -45,9 +39,9 @@ export async function computeFrames(
   for (const [frame, parts] of wanted) {
     const [name, prompt, attention] = frame.split('/') as [string, string, Attention];
     await computeFrame(
-      sessions,
+      subject,
       golden,
-      goldenFrame(sessions, golden, name, Number(prompt)),
+      goldenFrame(subject, golden, name, Number(prompt)),
       attention,
       parts,
       computed,
@@ -56,12 +50,12 @@ export async function computeFrames(
 }
 
 export function goldenFrame(
-  sessions: ModelSessions,
+  subject: Pick<Subject, 'manifest'>,
   golden: GoldenFolder,
   name: string,
   prompt: number,
 ): GoldenFrame {
-  const slots = sessions.manifest.model.cameraSlots;
+  const slots = subject.manifest.model.cameraSlots;
   const mask = golden.ints(INPUTS, `${name}.image_mask`);
   const cameras = slots.filter((_, i) => mask[i] === 1);
   const promptMask = golden.ints(INPUTS, `prompt.${prompt}.mask`);
@@ -75,7 +69,7 @@ export function goldenFrame(
 }
 
 async function computeFrame(
-  sessions: ModelSessions,
+  subject: Subject,
   golden: GoldenFolder,
   frame: GoldenFrame,
   attention: Attention,
@@ -83,44 +77,33 @@ async function computeFrame(
   computed: Computed,
 ): Promise<void> {
   const key = `${frame.name}.p${frame.prompt}.${attention}`;
-  const { model } = sessions.manifest;
+  const set = (part: string, values: ArrayLike<number> | null) => {
+    if (values) computed.set(`${key}.${part}`, values);
+  };
   for (const part of parts) {
     const slot = /^image_emb\.(.+)$/.exec(part)?.[1];
     // Also of cameras that the frame masks: the goldens hold them, the engine would leave them out.
-    if (slot)
-      computed.set(
-        `${key}.${part}`,
-        await sessions.vision(golden.bytes(INPUTS, `${frame.name}.image_u8.${slot}`), 1),
-      );
+    if (slot) set(part, await subject.imageTokens(golden.bytes(INPUTS, `${frame.name}.image_u8.${slot}`)));
   }
-  computed.set(`${key}.prompt_emb`, sessions.host.embed(frame.promptIds));
+  set('prompt_emb', subject.promptEmbedding(frame.promptIds));
 
-  const prefix = await runPrefill(sessions, frame, attention === 'causal', true);
-  computed.set(`${key}.prefix_k`, join(prefix.kv.k));
-  computed.set(`${key}.prefix_v`, join(prefix.kv.v));
-  const cache = prefixCache(sessions, prefix, 1, SPARE_POSITIONS);
+  const prefix = await subject.prefix(frame, attention === 'causal');
+  set('prefix_k', join(prefix.kv.k));
+  set('prefix_v', join(prefix.kv.v));
 
   const noise = golden.floats(INPUTS, 'noise');
-  const vs: Float32Array[] = [];
-  const xs: Float32Array[] = [];
-  const actions = await denoise(sessions, noise, model.denoiseSteps, cache.prefixView(), (v, x) => {
-    vs.push(v);
-    xs.push(x);
-  });
-  computed.set(`${key}.actions`, actions);
-  computed.set(`${key}.v_t`, join(vs));
-  computed.set(`${key}.x_t`, join(xs));
+  const chunk = await prefix.actions(noise, subject.manifest.model.denoiseSteps);
+  set('actions', chunk?.actions ?? null);
+  set('v_t', chunk?.v ?? null);
+  set('x_t', chunk?.x ?? null);
   for (const part of parts) {
     const steps = /^actions_ns(\d+)$/.exec(part)?.[1];
-    if (steps)
-      computed.set(`${key}.${part}`, await denoise(sessions, noise, Number(steps), cache.prefixView()));
+    if (steps) set(part, (await prefix.actions(noise, Number(steps)))?.actions ?? null);
   }
-
-  // an exact engine must find the golden tokens by itself
-  const fed = (text: readonly number[]) => (isRounded(sessions, golden) ? text : []);
+  const fed = (text: readonly number[]) => (isRounded(subject, golden) ? text : []);
   const text = goldenTokens(golden, key);
   if (text.length > 0) {
-    const { tokens, logits } = await generate(sessions, cache, prefix, [], text.length, fed(text));
+    const { tokens, logits } = await prefix.text([], text.length, fed(text));
     computed.set(`${key}.lang.tokens`, tokens);
     computed.set(`${key}.lang.logits`, logits);
   }
@@ -131,55 +114,10 @@ async function computeFrame(
     const ids = golden.ints(CONTINUATIONS, `${name}.seed`);
     const continuation = golden.ints(CONTINUATIONS, `${name}.tokens`);
     const { length } = continuation;
-    const { tokens, logits } = await generate(sessions, cache, prefix, ids, length, fed(continuation));
+    const { tokens, logits } = await prefix.text(ids, length, fed(continuation));
     computed.set(`${key}.cont${n}.tokens`, tokens);
     computed.set(`${key}.cont${n}.logits`, logits);
   }
-}
-
-export interface Generated {
-  /** The best token of each step. */
-  readonly tokens: number[];
-  /** [steps + 1, vocab]: of the last given token, then after each generated one. */
-  readonly logits: Float32Array;
-}
-
-/**
- * Greedy tokens after the cache's prefix and a causal seed, which may be empty. The prefix must have full logits. Where
- * `fed` has a token, it is fed instead of the best one: a rounded engine is compared step by step.
- */
-export async function generate(
-  sessions: ModelSessions,
-  cache: KvCache,
-  prefix: LanguageResult,
-  seedIds: readonly number[],
-  steps: number,
-  fed: readonly number[] = [],
-): Promise<Generated> {
-  const id = 'text';
-  cache.attach(id, cache.shape.capacity);
-  let given = prefix;
-  if (seedIds.length > 0) {
-    given = await runSeed(sessions, seedIds, cache.rowView(id), true);
-    cache.append(id, given.kv, 0, seedIds.length);
-  }
-  const tokens = [firstOf(given.next).ids[0] as number];
-  const logits = [given.logits as Float32Array];
-  for (let s = 0; s < steps; s++) {
-    const lengths = cache.batch().map(r => r.length);
-    const step = await runDecode(
-      sessions,
-      [fed[s] ?? (tokens[s] as number)],
-      lengths,
-      cache.batchView(),
-      true,
-    );
-    cache.append(id, step.kv, 0, 1);
-    logits.push(step.logits as Float32Array);
-    if (tokens.length < steps) tokens.push(firstOf(step.next).ids[0] as number);
-  }
-  cache.release(id);
-  return { tokens, logits: join(logits) };
 }
 
 /** The longest golden text of a frame. */
@@ -188,15 +126,4 @@ function goldenTokens(golden: GoldenFolder, key: string): number[] {
     .filter(t => t.meaning.kind === 'lang.tokens' && t.meaning.key === `${key}.lang.tokens`)
     .map(t => golden.ints(t.file, t.name));
   return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), []);
-}
-
-export function join(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  if (all.length === 0) throw new OxygenError('INTERNAL', 'a run returned nothing');
-  return all;
 }

@@ -1,4 +1,5 @@
 /** How far computed numbers may be from golden ones. */
+import type { Manifest } from '../model/manifest';
 import type { ComparedKind } from './golden';
 
 /** `max`: largest absolute difference; `rms`: root mean square difference as a share of the golden's standard deviation. */
@@ -37,6 +38,41 @@ export function exactLimit(kind: ComparedKind, file: string): Limit {
     case 'actions_unnormalized':
     case 'x_t':
       return max(jax ? 5e-4 : lerobot ? 4e-4 : torch ? 2e-4 : 1e-4);
+  }
+}
+
+/** What was rounded: `weights` to 8 bits or bfloat16, `half` weights and products to float16. */
+export type Rounding = 'weights' | 'half';
+
+/** The rounding of an engine that is not the exact one. */
+export const roundingOf = ({ precision }: Pick<Manifest, 'precision'>): Rounding =>
+  precision === 'fp16' ? 'half' : 'weights';
+
+/** For engines that are not the exact one. */
+export const limitOf = (kind: ComparedKind, rounding: Rounding): Limit =>
+  rounding === 'half' ? halfLimit(kind) : roundedLimit(kind);
+
+/**
+ * For engines in float16 (10 bits of weights, products, keys and values; sums of float32). Tokens as in roundedLimit.
+ */
+export function halfLimit(kind: ComparedKind): Limit {
+  const rms = (value: number): Limit => ({ metric: 'rms', value });
+  switch (kind) {
+    case 'lang.tokens':
+    case 'cont.tokens':
+      return { metric: 'max', value: 0.02 };
+    case 'prompt_emb':
+    case 'image_emb':
+    case 'prefix_k':
+    case 'prefix_v':
+    case 'lang.logits':
+    case 'cont.logits':
+    case 'v_t':
+    case 'actions':
+    case 'actions_ns':
+    case 'actions_unnormalized':
+    case 'x_t':
+      return rms(0.005);
   }
 }
 

@@ -1,11 +1,9 @@
 /** The way a robot uses the model: instruction, raw state and raw camera images in, robot-unit actions and text out. */
-import { prefixCache } from '../engine/deployment';
-import type { ModelSessions } from '../engine/model-sessions';
-import { denoise, runPrefill } from '../engine/onnx-executor';
 import { PolicyIo } from '../engine/policy-io';
 import { resizeWithPad } from '../model/resize';
-import { generate, SPARE_POSITIONS, type Computed } from './cases';
+import type { Computed } from './cases';
 import type { GoldenFolder } from './golden';
+import type { Subject } from './subject';
 
 interface WholePath {
   readonly num_steps: number;
@@ -34,16 +32,16 @@ export interface TextCheck {
 }
 
 export async function checkWholePath(
-  sessions: ModelSessions,
+  subject: Subject,
   engineDir: string,
   golden: GoldenFolder,
   computed: Computed,
 ): Promise<TextCheck[]> {
   const file = golden.json<WholePath>('whole_path.json');
   if (!file) return [];
-  const io = new PolicyIo(engineDir, sessions.manifest);
+  const io = new PolicyIo(engineDir, subject.manifest);
   const noise = golden.floats('whole_path.safetensors', 'noise');
-  const { imageHeight, imageWidth } = sessions.manifest.model.vision;
+  const { imageHeight, imageWidth } = subject.manifest.model.vision;
   const checks: TextCheck[] = [];
   for (const c of file.cases) {
     const check = (what: string, want: unknown, got: unknown, generated = false) =>
@@ -69,15 +67,16 @@ export async function checkWholePath(
       noise,
     );
     check('ids', c.ids, frame.promptIds);
-    const prefix = await runPrefill(sessions, frame, false, true);
+    const prefix = await subject.prefix(frame, false);
     check('prefix_tokens', c.prefix_tokens, prefix.length);
-    const cache = prefixCache(sessions, prefix, 1, SPARE_POSITIONS);
-    const actions = await denoise(sessions, noise, file.num_steps, cache.prefixView());
-    computed.set(`whole.${c.case}.actions`, actions);
-    computed.set(`whole.${c.case}.actions_unnormalized`, io.chunk(frame, actions).values);
+    const chunk = await prefix.actions(noise, file.num_steps);
+    if (chunk) {
+      computed.set(`whole.${c.case}.actions`, chunk.actions);
+      computed.set(`whole.${c.case}.actions_unnormalized`, io.chunk(frame, chunk.actions).values);
+    }
     for (const l of c.language) {
       const seedIds = io.seedIds(l.seed, Infinity);
-      const { tokens } = await generate(sessions, cache, prefix, seedIds, l.tokens.length);
+      const { tokens } = await prefix.text(seedIds, l.tokens.length);
       const label = JSON.stringify(l.seed);
       check(`seed_ids ${label}`, l.seed_ids, seedIds);
       check(`tokens ${label}`, l.tokens, tokens, true);

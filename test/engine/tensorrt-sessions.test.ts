@@ -2,7 +2,8 @@
 import { runPrefill } from '../../src/engine/onnx-executor';
 import { ModelSessions } from '../../src/engine/model-sessions';
 import { kvHandOver, type TensorRtSessions } from '../../src/engine/tensorrt-sessions';
-import { goldenFrame, join, type GoldenFrame } from '../../src/verify/cases';
+import { goldenFrame, type GoldenFrame } from '../../src/verify/cases';
+import { join } from '../../src/verify/join';
 import { GoldenFolder, type Attention } from '../../src/verify/golden';
 import { distance, exactLimit } from '../../src/verify/limits';
 import { engineDir, goldenDir } from '../support/engines';
