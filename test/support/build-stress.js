@@ -1,5 +1,6 @@
-// Builds the bench model as fp32 and int8 engines, plain or as `stress`: four large numbers in the embedding of the
-// begin token give it massive activations, as real Gemma has them.   usage: build-stress.js OUT plain|stress
+// Builds the bench model as fp32 and int8 engines, or as the fp16 engine for CUDA, plain or as `stress`: four large
+// numbers in the embedding of the begin token give it massive activations, as real Gemma has them.
+// usage: build-stress.js OUT plain|stress [cpu|cuda]
 const path = require('node:path');
 
 const ROOT = path.resolve(__dirname, '../..');
@@ -9,7 +10,7 @@ const { randomCheckpoint } = load('builder/checkpoint.js');
 const { packModel } = load('engine/pack.js');
 const { EMBEDDING_NAMES } = load('model/tensors.js');
 
-const [out, kind] = process.argv.slice(2);
+const [out, kind, target = 'cpu'] = process.argv.slice(2);
 const BEGIN = 2;
 const COLUMNS = [7, 101, 203, 411];
 const FACTOR = 300;
@@ -30,10 +31,10 @@ function stressed(checkpoint) {
 }
 
 (async () => {
-  for (const precision of ['fp32', 'int8']) {
+  for (const precision of target === 'cpu' ? ['fp32', 'int8'] : ['fp16']) {
     const bench = randomCheckpoint(path.join(ROOT, 'config/bench.json'), 3003);
     const checkpoint = kind === 'stress' ? stressed(bench) : bench;
-    const options = { precision, pack: packModel, tokenizer: null, stats: { missing: [] } };
+    const options = { target, precision, pack: packModel, tokenizer: null, stats: { missing: [] } };
     await buildEngine(checkpoint, { ...options, out: path.join(out, `${kind}-${precision}`) });
   }
 })();

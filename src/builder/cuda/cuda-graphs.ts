@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { BUILDER_VERSION } from '../../model/manifest';
+import { rangesGraph } from '../../model/ranges';
 import { tensorShapes } from '../../model/tensors';
 import { HALF_WEIGHTS } from '../../model/tensorrt-engine';
 import { checkOperators } from '../check-operators';
@@ -20,6 +21,7 @@ import {
 } from '../graph-files';
 import { Graph } from '../graph';
 import { encodeModel } from '../onnx';
+import { rangeModel } from '../range-graph';
 import { WeightsFile } from '../weights-file';
 import { buildDecode } from './decode-graph';
 import { buildFrame } from './frame-graph';
@@ -50,8 +52,9 @@ export function writeHalfGraphs(
       const graph = new Graph(name, file);
       build(graph, weights, config, o.maxPositions);
       const model = graph.model(BUILDER_VERSION);
-      checkOperators(model, CUDA_OPERATORS, "ONNX Runtime's CUDA provider");
+      const types = checkOperators(model, CUDA_OPERATORS, "ONNX Runtime's CUDA provider");
       writeFileSync(join(dir, `${name}.onnx`), encodeModel(model));
+      writeFileSync(join(dir, `${rangesGraph(name)}.onnx`), encodeModel(rangeModel(model, types)));
     }
     more(weights, file);
     host.writeModulations(file, hostDtype(checkpoint));

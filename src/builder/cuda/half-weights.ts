@@ -71,7 +71,7 @@ export class HalfWeights {
 /** Little-endian float16, rounded to nearest, ties to even. @throws OxygenError MODEL_UNSUPPORTED where it overflows. */
 export function toHalf(values: Float32Array, name: string): Uint8Array {
   for (const value of values) {
-    if (!(Math.abs(value) < OVERFLOW)) {
+    if (!(value < OVERFLOW && value > -OVERFLOW)) {
       throw new OxygenError(
         'MODEL_UNSUPPORTED',
         `${name} holds ${value}, float16 ends at 65504; this model runs with --target cpu only`,
