@@ -70,7 +70,7 @@ step() {
   fi
   [ $code -eq 124 ] && echo 'ran out of the eight minutes' >>"$out/results/$name.log"
   # what it said last: on standard error if there was anything
-  grep -h '[^[:space:]]' "$out/results/$name.out" "$out/results/$name.log" | tail -n 1 | cut -c 1-300 >"$out/results/$name.failed"
+  grep -h '[^[:space:]]' "$out/results/$name.out" "$out/results/$name.log" | tail -n 1 | sed 's/^{.*/see the table/' | cut -c 1-300 >"$out/results/$name.failed"
   say "FAILED    $name, exit code $code: $(cat "$out/results/$name.failed")"
   failed=1
   return 1
