@@ -1,8 +1,7 @@
 /** Runs one block through the real scheduler: a frame is always at hand, requests come with their frames. */
 import { lastValueFrom, tap } from 'rxjs';
 import type { SchedulerEvent } from '../core/scheduler-io';
-import { deploy, type Deployment } from '../engine/deployment';
-import type { ModelSessions } from '../engine/model-sessions';
+import { deploy, type Deployment, type EngineSessions } from '../engine/deployment';
 import type { RunMonitor } from '../engine/run-watch';
 import { longest } from './arrivals';
 import { readEnergy, spentJoules } from './energy';
@@ -53,7 +52,7 @@ export interface BlockHooks {
 }
 
 export async function runBlock(
-  sessions: ModelSessions,
+  sessions: EngineSessions,
   frames: Frames,
   block: Block,
   hooks: BlockHooks,
@@ -70,7 +69,7 @@ export async function runBlock(
   return recorder.result(cache.bytes);
 }
 
-function deploymentOptions({ manifest }: ModelSessions, b: Block) {
+function deploymentOptions({ manifest }: Pick<EngineSessions, 'manifest'>, b: Block) {
   return {
     attention: manifest.attention,
     denoiseSteps: b.denoiseSteps,

@@ -26,7 +26,6 @@ export interface FrameFeeds {
   readonly noise: Float32Array;
   /** Euler steps. */
   readonly steps: number;
-  readonly fullLogits?: boolean;
 }
 
 export interface FrameResult {
@@ -36,8 +35,6 @@ export interface FrameResult {
   readonly next: Candidates;
   /** [H·A], normalised. */
   readonly actions: Float32Array;
-  /** [vocab], when asked for. */
-  readonly logits: Float32Array | null;
 }
 
 export interface DecodeFeeds {
@@ -51,17 +48,12 @@ export interface DecodeFeeds {
   readonly forced?: (step: number, row: number) => number | null;
   /** How each row draws, and the number of its first draw; without it the best token is taken. */
   readonly draws?: readonly { readonly sampling: Sampling; readonly sequence: number }[];
-  readonly fullLogits?: boolean;
-}
-
-export interface DecodeResult extends BurstResult {
-  /** [B, vocab] after the last step, when asked for. */
-  readonly logits: Float32Array | null;
 }
 
 export const GREEDY: Sampling = { temperature: 0, topK: 0, topP: 1, samplingSeed: 0 };
 
-type CudaGraphs = Readonly<Record<(typeof TARGET_GRAPHS)['cuda'][number], ort.InferenceSession>>;
+type CudaGraph = (typeof TARGET_GRAPHS)['cuda'][number];
+type CudaGraphs = Readonly<Partial<Record<CudaGraph, ort.InferenceSession>>>;
 
 export class CudaSessions {
   readonly target = 'cuda';
@@ -76,14 +68,23 @@ export class CudaSessions {
     this.#graphs = graphs;
   }
 
-  /** `provider`: cuda, or cpu for checks. Throws ENGINE_* or RUNTIME_VERSION. */
-  static async load(dir: string, threads: number, spinUs: number, provider: Provider): Promise<CudaSessions> {
+  /**
+   * `provider`: cuda, or cpu for checks. `graphs`: those that will be run; the others take no memory. Throws ENGINE_* or
+   * RUNTIME_VERSION.
+   */
+  static async load(
+    dir: string,
+    threads: number,
+    spinUs: number,
+    provider: Provider,
+    graphs: readonly CudaGraph[] = TARGET_GRAPHS.cuda,
+  ): Promise<CudaSessions> {
     const manifest = readManifest(dir);
     if (manifest.target === 'cpu')
       throw new OxygenError('ENGINE_INVALID', `${dir} is an engine for the CPU: it has no graphs for CUDA`);
     const options = sessionOptions({ threads, spinUs }, provider);
-    const graphs = await openSessions(dir, TARGET_GRAPHS.cuda, options);
-    return new CudaSessions(manifest, new HostTensors(dir, manifest), graphs);
+    const sessions: CudaGraphs = await openSessions(dir, graphs, options);
+    return new CudaSessions(manifest, new HostTensors(dir, manifest), sessions);
   }
 
   async release(): Promise<void> {
@@ -112,15 +113,13 @@ export class CudaSessions {
       modulations: float32(this.modulations(f.steps), table),
     };
     const fetches = ['actions', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
-    if (f.fullLogits) fetches.push('logits');
-    const out = await runSession('frame', this.#graphs.frame, feeds, fetches);
+    const out = await this.#run('frame', feeds, fetches);
     const [[next]] = candidates(out, 1, 1, this.manifest.topK) as [[Candidates]];
-    const logits = f.fullLogits ? floats(out['logits']) : null;
-    return { kv: newKv(out, layers), length, next, actions: floats(out['actions']), logits };
+    return { kv: newKv(out, layers), length, next, actions: floats(out['actions']) };
   }
 
   /** Up to `steps` decode steps of every row; a row that has ended is computed further and ignored by the caller. */
-  async decode(f: DecodeFeeds): Promise<DecodeResult> {
+  async decode(f: DecodeFeeds): Promise<BurstResult> {
     const { layers, headDim } = this.manifest.model.language;
     const { tokens, steps, past } = f;
     const batch = tokens.length;
@@ -152,15 +151,23 @@ export class CudaSessions {
       feeds[`past_v_${i}`] = float32(past.v[i] as Float32Array, shape);
     }
     const fetches = ['chosen', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
-    if (f.fullLogits) fetches.push('logits');
-    const out = await runSession('decode', this.#graphs.decode, feeds, fetches);
+    const out = await this.#run('decode', feeds, fetches);
     const chosen = out['chosen']?.data as BigInt64Array;
     return {
       chosen: rowsOf(steps, step => Array.from(chosen.subarray(step * batch, (step + 1) * batch), Number)),
       next: candidates(out, steps, batch, this.manifest.topK),
       kv: newKv(out, layers),
-      logits: f.fullLogits ? floats(out['logits']) : null,
     };
+  }
+
+  #run(
+    graph: CudaGraph,
+    feeds: Record<string, ort.Tensor>,
+    fetches: string[],
+  ): Promise<ort.InferenceSession.ReturnType> {
+    const session = this.#graphs[graph];
+    if (!session) throw new OxygenError('INTERNAL', `the ${graph} graph was not loaded`);
+    return runSession(graph, session, feeds, fetches);
   }
 
   /** [steps, 2L+1, 3W], computed at first use of a step count. */

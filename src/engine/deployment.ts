@@ -1,6 +1,7 @@
 /** One loaded engine with its cache and scheduler: what the engine process, the bench and the replay host. */
 import { OxygenError } from '../core/errors';
 import { KvCache } from '../core/kv-cache';
+import type { Executor } from '../core/ports';
 import { RunCosts, type CostTable } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
 import type { Frame, Mode, Tunables } from '../core/types';
@@ -11,10 +12,11 @@ import type { CudaSessions } from './cuda-sessions';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 import { firstOf, OnnxExecutor, type ExecutorOptions } from './onnx-executor';
 import type { RunMonitor } from './run-watch';
+import { tensorRtExecutor, type TensorRtEngine } from './tensorrt-engine';
 import { REAL_TIME, type EngineTime } from './time';
 
 /** The graphs of an engine, loaded for where they run. */
-export type EngineSessions = ModelSessions | CudaSessions;
+export type EngineSessions = ModelSessions | CudaSessions | TensorRtEngine;
 
 export interface DeploymentOptions extends ExecutorOptions {
   /** Cameras of this robot; fewer than the model's make the cache smaller. */
@@ -58,12 +60,23 @@ export function deploy(
   const { layers, headDim } = model.language;
   const cache = new KvCache({ layers, headDim, maxRequests: o.maxRequests, capacity });
   const costs = new RunCosts(time.costs ?? costTable(sessions.manifest.costs, o.denoiseSteps));
-  const executor =
-    sessions.target === 'cuda'
-      ? new CudaExecutor(sessions, o, costs, monitor, time)
-      : new OnnxExecutor(sessions, o, costs, monitor, time);
+  const executor = executorOf(sessions, o, costs, monitor, time);
   const scheduler = new Scheduler(executor, cache, time, costs, { ...o, maxPrefixLength }, time.timers);
   return { cache, costs, scheduler };
+}
+
+function executorOf(
+  sessions: EngineSessions,
+  ...rest: [ExecutorOptions, RunCosts, RunMonitor | null, EngineTime]
+): Executor {
+  switch (sessions.target) {
+    case 'cpu':
+      return new OnnxExecutor(sessions, ...rest);
+    case 'cuda':
+      return new CudaExecutor(sessions, ...rest);
+    case 'tensorrt':
+      return tensorRtExecutor(sessions, ...rest);
+  }
 }
 
 /** engine.json's costs for a number of Euler steps; null when they were not measured. */

@@ -20,6 +20,7 @@ import type {
   ToEngine,
 } from './protocol';
 import { REAL_TIME, type EngineTime } from './time';
+import { kvHandOver } from './tensorrt-sessions';
 import { warmUp } from './warm-up';
 
 /** Loading may take this long before the node thinks it hangs. */
@@ -258,6 +259,8 @@ export class EngineHost {
       horizon: model.horizon,
       maxPromptTokens: model.maxPromptTokens,
       kvBytes: cache.bytes,
+      kvHandOver:
+        sessions.target === 'tensorrt' ? kvHandOver(sessions.manifest, options.cameras.length).text : null,
       maxRequests: options.maxRequests,
     };
   }

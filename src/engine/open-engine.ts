@@ -1,5 +1,4 @@
 /** An engine folder on the best provider that this machine has for it. */
-import { OxygenError } from '../core/errors';
 import { cpuEngine, readManifest, type Manifest, type Target } from '../model/manifest';
 import { CudaSessions } from './cuda-sessions';
 import type { EngineSessions } from './deployment';
@@ -11,6 +10,7 @@ import {
   type ProviderChoice,
   type ProviderWish,
 } from './providers';
+import { loadTensorRt } from './tensorrt-engine';
 
 /** Throws ENGINE_*, RUNTIME_VERSION, or PROVIDER_MISSING with every reason. */
 export function openEngine(
@@ -60,6 +60,6 @@ export function loadFor(
     case 'cuda':
       return CudaSessions.load(dir, threads, spinUs, 'cuda');
     case 'tensorrt':
-      throw new OxygenError('PROVIDER_MISSING', 'engines for TensorRT cannot be loaded yet');
+      return loadTensorRt(dir, threads, spinUs);
   }
 }

@@ -109,6 +109,8 @@ export interface EngineInfo {
   readonly maxPromptTokens: number;
   readonly kvBytes: number;
   readonly maxRequests: number;
+  /** What keys and values of each frame go through, for the log, where two providers share the work; null: one has all. */
+  readonly kvHandOver: string | null;
 }
 
 /** What one frame cost, sent after its last decode step. */

@@ -138,20 +138,22 @@ export function kvHandOver({ model }: Pick<Manifest, 'model'>, cameras: number):
   return { bytes, text };
 }
 
-/** ONNX Runtime names the operator that nobody implements when its TensorRT provider did not take the wrapper. */
-function wrapperError(models: string, error: unknown): OxygenError {
-  const cause = error instanceof OxygenError && error.cause !== undefined ? error.cause : error;
-  const said = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] as string;
-  const taken = !/EPContext/.test(said);
-  const why = taken
-    ? said
-    : 'ONNX Runtime runs without its TensorRT provider, and nothing else reads engine files';
-  const cure = taken
-    ? 'if TensorRT or the GPU changed, run build.sh of the engine folder again'
-    : 'install the provider and TensorRT 10 (see docs/nvidia.md; `oxygen doctor` checks each library)';
-  return new OxygenError(
-    'PROVIDER_MISSING',
-    `the TensorRT engines in ${models} cannot be loaded: ${why}; ${cure}`,
-    { cause: error },
-  );
+/** What ONNX Runtime says when its TensorRT provider is not there, or did not take the wrapper. */
+const NO_PROVIDER = /failed to load shared library|EPContext/i;
+
+function wrapperError(models: string, error: unknown): unknown {
+  if (!(error instanceof OxygenError) || error.code !== 'ENGINE_INVALID') return error;
+  const said = error.cause instanceof Error ? error.cause.message : error.message;
+  const [why, cure] = NO_PROVIDER.test(said)
+    ? [
+        'ONNX Runtime has no TensorRT provider here, and nothing else reads engine files',
+        'install the provider and TensorRT 10 (see docs/nvidia.md; `oxygen doctor` checks each library)',
+      ]
+    : [
+        said.split('\n')[0],
+        'if TensorRT, the driver or the GPU changed, run build.sh of the engine folder again',
+      ];
+  // no cause: the ladder takes the words of one for the reason, and the cure would be lost
+  const message = `the TensorRT engines in ${models} cannot be loaded: ${why}; ${cure}`;
+  return new OxygenError('PROVIDER_MISSING', message);
 }

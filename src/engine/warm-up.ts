@@ -3,12 +3,14 @@
  * machine, so what their runs take is measured here as well.
  */
 import type { KvCacheShape } from '../core/kv-cache';
+import type { PrefillResult } from '../core/ports';
 import type { RunCosts } from '../core/run-costs';
 import { runForced } from './cuda-executor';
 import type { CudaSessions } from './cuda-sessions';
 import { dummyFrame, prefixCache, type EngineSessions } from './deployment';
 import type { ModelSessions } from './model-sessions';
 import { runDecode, runPrefill } from './onnx-executor';
+import type { TensorRtEngine } from './tensorrt-engine';
 
 export interface WarmUpSizes {
   readonly cameras: number;
@@ -18,7 +20,14 @@ export interface WarmUpSizes {
 
 /** `costs`: what learns from it; null: nothing. */
 export function warmUp(sessions: EngineSessions, sizes: WarmUpSizes, costs: RunCosts | null): Promise<void> {
-  return sessions.target === 'cuda' ? warmUpCuda(sessions, sizes, costs) : warmUpCpu(sessions, sizes);
+  switch (sessions.target) {
+    case 'cpu':
+      return warmUpCpu(sessions, sizes);
+    case 'cuda':
+      return warmUpCuda(sessions, sizes, costs);
+    case 'tensorrt':
+      return warmUpTensorRt(sessions, sizes, costs);
+  }
 }
 
 async function warmUpCpu(sessions: ModelSessions, { cameras, shape }: WarmUpSizes): Promise<void> {
@@ -38,18 +47,44 @@ const SEED_TOKENS = 8;
 /** Steps of the longer of two runs: their difference is what steps take, the rest is the upload. */
 const LONG_RUN = 5;
 
-async function warmUpCuda(
-  sessions: CudaSessions,
-  { cameras, denoiseSteps, shape }: WarmUpSizes,
-  costs: RunCosts | null,
-): Promise<void> {
-  const { model, special } = sessions.manifest;
-  const { maxRequests, capacity } = shape;
+async function warmUpCuda(sessions: CudaSessions, sizes: WarmUpSizes, costs: RunCosts | null): Promise<void> {
+  const { model } = sessions.manifest;
+  const { cameras, denoiseSteps } = sizes;
   const noise = new Float32Array(model.horizon * model.actionDim);
   const feeds = { ...dummyFrame(sessions, cameras), causal: false, noise, steps: denoiseSteps };
   const frame = () => sessions.frame(feeds);
   const prefix = await frame();
   costs?.measured('prefill', await timed(frame));
+  await warmUpText(sessions, prefix, sizes, costs);
+}
+
+/** A camera may be missing, and each number of cameras is another shape for TensorRT. */
+async function warmUpTensorRt(
+  { frames, language }: TensorRtEngine,
+  sizes: WarmUpSizes,
+  costs: RunCosts | null,
+): Promise<void> {
+  const { model } = frames.manifest;
+  const noise = new Float32Array(model.horizon * model.actionDim);
+  const prefill = (cameras: number) => frames.prefill(dummyFrame(frames, cameras), false);
+  const denoise = ({ kv, length }: PrefillResult) =>
+    frames.denoise(noise, { batch: 1, positions: length, ...kv });
+  for (let cameras = 1; cameras <= sizes.cameras; cameras++) await denoise(await prefill(cameras));
+  const prefix = await prefill(sizes.cameras);
+  costs?.measured('prefill', await timed(() => prefill(sizes.cameras)));
+  costs?.measured('denoise', await timed(() => denoise(prefix)));
+  await warmUpText(language, prefix, sizes, costs);
+}
+
+/** Seeds and decode steps after a prefix. */
+async function warmUpText(
+  sessions: CudaSessions,
+  prefix: PrefillResult,
+  { shape }: WarmUpSizes,
+  costs: RunCosts | null,
+): Promise<void> {
+  const { special } = sessions.manifest;
+  const { maxRequests, capacity } = shape;
   const spare = Math.max(1, capacity - prefix.length);
   const cache = prefixCache(sessions, { ...prefix, next: [prefix.next] }, maxRequests, spare);
   const seed = () =>

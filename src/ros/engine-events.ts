@@ -29,6 +29,7 @@ export function onEngineEvent(event: EngineEvent, node: EngineListener): void {
       pull.engineUp(event.info);
       for (const note of event.info.providerNotes) log.warn(`PROVIDER_MISSING: ${note}`);
       log.info(readyLine(event.info));
+      if (event.info.kvHandOver !== null) log.info(event.info.kvHandOver);
       return node.up(true);
     case 'down':
       board.engineDown();

@@ -69,7 +69,7 @@ function wrappers(): string {
 
 it.each([
   // the plain package: its TensorRT provider has no library
-  ['tensorrt', /cannot be loaded: .*shared library.*run build.sh of the engine folder again/],
+  ['tensorrt', /cannot be loaded: ONNX Runtime has no TensorRT provider here, .*install the provider/],
   // a package without that provider gives the node to the CPU
   ['cpu', /prefill\.onnx cannot be loaded: .*EPContext node .*not compatible with any execution provider/],
 ] as const)('fail with a clear message where nobody reads engine files: %s', async (on, message) => {
