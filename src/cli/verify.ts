@@ -9,7 +9,7 @@ import { GoldenFolder } from '../verify/golden';
 import { ROUNDED_ACTIONS } from '../verify/limits';
 import { openSubject, type OpenSubject, type SubjectChoice } from '../verify/open-subject';
 import { qualityByKind } from '../verify/quality';
-import type { Subject } from '../verify/subject';
+import { TopLogits, type Subject } from '../verify/subject';
 import { verify, type Line } from '../verify/verify';
 import { choice, integer, parseOptions, required } from './args';
 
@@ -60,7 +60,7 @@ async function againstReference(
   threads: number,
   frames: number,
 ): Promise<readonly Line[]> {
-  const reference = await openSubject(dir, { target: null, provider: 'cpu', threads });
+  const reference = await openSubject(dir, { target: 'cpu', provider: 'cpu', threads });
   try {
     return await verifyAgainst(subject, reference.subject, frames);
   } finally {
@@ -80,7 +80,9 @@ async function againstGolden(
     if (dump !== undefined) {
       const names = golden.tensors.flatMap(t => {
         const values = t.meaning.kind === 'skip' ? undefined : computed.get(t.meaning.key);
-        return values ? [[t.name, { shape: [values.length], values }] as const] : [];
+        return values && !(values instanceof TopLogits)
+          ? [[t.name, { shape: [values.length], values }] as const]
+          : [];
       });
       writeSafetensors(dump, new Map(names));
     }

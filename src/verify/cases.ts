@@ -1,13 +1,13 @@
 /** Computes, with the engine, every number of a golden folder that belongs to one frame: prefix, actions, language. */
 import type { Attention, GoldenFolder } from './golden';
 import { join } from './join';
-import type { Subject } from './subject';
+import type { Numbers, Subject } from './subject';
 
 const INPUTS = 'goldens_jax.safetensors';
 const CONTINUATIONS = 'goldens_continuation.safetensors';
 
 /** Computed numbers by canonical key. */
-export type Computed = Map<string, ArrayLike<number>>;
+export type Computed = Map<string, Numbers>;
 
 /** One frame of a golden folder. */
 export interface GoldenFrame {

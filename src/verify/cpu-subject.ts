@@ -1,8 +1,7 @@
 /** The three graphs of an engine for the CPU, which give all numbers. */
 import { prefixCache } from '../engine/deployment';
-import type { ModelSessions } from '../engine/model-sessions';
-import { denoise, OnnxExecutor, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
-import { generate, type Steps } from './generate';
+import type { LanguageResult, ModelSessions } from '../engine/model-sessions';
+import { denoise, firstOf, OnnxExecutor, runDecode, runPrefill, runSeed } from '../engine/onnx-executor';
 import { join } from './join';
 import { SPARE_POSITIONS, type FrameInput, type Prefix, type Subject } from './subject';
 
@@ -21,14 +20,33 @@ const pictureBytes = ({ manifest: { model } }: ModelSessions): number =>
 async function prefixOf(sessions: ModelSessions, frame: FrameInput, causal: boolean): Promise<Prefix> {
   const prefix = await runPrefill(sessions, frame, causal, true);
   const cache = prefixCache(sessions, prefix, 1, SPARE_POSITIONS);
-  const run: Steps = {
-    seed: (ids, past) => runSeed(sessions, ids, past, true),
-    decode: (token, length, past) => runDecode(sessions, [token], [length], past, true),
+  const id = 'text';
+  const text: Prefix['text'] = async (seedIds, steps, fed = []) => {
+    cache.attach(id, cache.shape.capacity);
+    let given: Pick<LanguageResult, 'next' | 'logits'> = prefix;
+    if (seedIds.length > 0) {
+      const seed = await runSeed(sessions, seedIds, cache.rowView(id), true);
+      cache.append(id, seed.kv, 0, seedIds.length);
+      given = seed;
+    }
+    const tokens = [firstOf(given.next).ids[0] as number];
+    const logits = [given.logits as Float32Array];
+    for (let s = 0; s < steps; s++) {
+      const past = cache.batchView();
+      const token = fed[s] ?? (tokens[s] as number);
+      const step = await runDecode(sessions, [token], [past.positions], past, true);
+      cache.append(id, step.kv, 0, 1);
+      logits.push(step.logits as Float32Array);
+      if (tokens.length < steps) tokens.push(firstOf(step.next).ids[0] as number);
+    }
+    cache.release(id);
+    return { tokens, logits: join(logits) };
   };
   return {
     kv: prefix.kv,
     length: prefix.length,
     actions: async (noise, steps) => {
+      if (steps < 1) return null;
       const [vs, xs]: [Float32Array[], Float32Array[]] = [[], []];
       const actions = await denoise(sessions, noise, steps, cache.prefixView(), (v, x) => {
         vs.push(v);
@@ -36,6 +54,6 @@ async function prefixOf(sessions: ModelSessions, frame: FrameInput, causal: bool
       });
       return { actions, v: join(vs), x: join(xs) };
     },
-    text: (seedIds, steps, fed = []) => generate(run, cache, prefix, seedIds, steps, fed),
+    text,
   };
 }

@@ -1,11 +1,8 @@
 /** The graphs of an engine for CUDA: what happens inside a run does not leave it. */
-import type { Candidates } from '../core/ports';
 import { CudaExecutor } from '../engine/cuda-executor';
 import type { CudaSessions, FrameResult } from '../engine/cuda-sessions';
-import { prefixCache } from '../engine/deployment';
-import { generate, type Steps } from './generate';
 import type { ComparedKind } from './golden';
-import { SPARE_POSITIONS, type FrameInput, type Prefix, type Subject } from './subject';
+import { TopLogits, type FrameInput, type Prefix, type Subject } from './subject';
 
 const INSIDE = 'stays inside the graph; what is made of it is compared:';
 export const INSIDE_PREFIX: readonly (readonly [ComparedKind, string])[] = [
@@ -29,44 +26,33 @@ export const cudaSubject = (sessions: CudaSessions): Subject => ({
 /** Each chunk is a run of its own, since the frame graph does all at once. */
 async function prefixOf(sessions: CudaSessions, frame: FrameInput, causal: boolean): Promise<Prefix> {
   const { horizon, actionDim } = sessions.manifest.model;
-  const run = (noise: Float32Array, steps: number) =>
-    sessions.frame({ ...frame, causal, noise, steps, fullLogits: true });
+  const run = (noise: Float32Array, steps: number) => sessions.frame({ ...frame, causal, noise, steps });
   const prefix = await run(new Float32Array(horizon * actionDim), 1);
   return {
     ...prefix,
-    actions: async (noise, steps) => ({ actions: (await run(noise, steps)).actions, v: null, x: null }),
+    actions: async (noise, steps) =>
+      steps < 1 ? null : { actions: (await run(noise, steps)).actions, v: null, x: null },
     text: textOf(sessions, prefix),
   };
 }
 
-/** Text after a prefix. All logits come from single steps; the tokens from one run, as they are made on a robot. */
+/** Text after a prefix, in one run: the seed and what is fed are forced steps, the rest are the graph's own choice. */
 export function textOf(
   sessions: CudaSessions,
-  prefix: Pick<FrameResult, 'kv' | 'length' | 'next' | 'logits'>,
+  { kv, length, next }: Pick<FrameResult, 'kv' | 'length' | 'next'>,
 ): Prefix['text'] {
-  const given = { ...prefix, next: [prefix.next] };
-  const cache = prefixCache(sessions, given, 1, SPARE_POSITIONS);
-  const forcedRun: Steps['seed'] = async (ids, past) => {
-    const forced = (step: number) => ids[step] ?? null;
-    const feeds = { tokens: ids.slice(0, 1), past, steps: ids.length, forced, fullLogits: true };
-    const run = await sessions.decode({ ...feeds, lengths: [past.positions] });
-    return { ...run, next: run.next.at(-1) ?? [] };
-  };
-  const singleSteps: Steps = {
-    seed: forcedRun,
-    decode: (token, _length, past) => forcedRun([token], past),
-  };
+  const { vocab } = sessions.manifest.model.language;
   return async (seedIds, steps, fed = []) => {
-    const { logits } = await generate(singleSteps, cache, given, seedIds, steps, fed);
     const forced = [...seedIds, ...fed];
     const run = await sessions.decode({
-      tokens: [forced[0] ?? (prefix.next.ids[0] as number)],
-      lengths: [prefix.length],
-      past: cache.prefixView(),
+      tokens: [forced[0] ?? (next.ids[0] as number)],
+      lengths: [length],
+      past: { batch: 1, positions: length, ...kv },
       steps: seedIds.length + steps,
       forced: step => forced[step] ?? null,
     });
-    const rows = [prefix.next, ...run.next.flat()].slice(seedIds.length, seedIds.length + Math.max(1, steps));
-    return { tokens: rows.map((row: Candidates) => row.ids[0] as number), logits };
+    const rows = [next, ...run.next.flat()].slice(seedIds.length);
+    const tokens = rows.slice(0, Math.max(1, steps)).map(({ ids }) => ids[0] as number);
+    return { tokens, logits: new TopLogits(vocab, rows) };
   };
 }

@@ -1,18 +1,55 @@
 /** What verify asks of an engine, whatever its graphs are. */
-import type { Executor, NewKv } from '../core/ports';
+import type { Candidates, Executor, NewKv } from '../core/ports';
 import type { RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import type { ExecutorOptions } from '../engine/onnx-executor';
 import type { Manifest } from '../model/manifest';
 import type { ComparedKind } from './golden';
+import { distance, type Distance } from './limits';
 
 /** Positions per row after the prefix: room for the longest continuation of a golden folder. */
 export const SPARE_POSITIONS = 64;
 
+/** Logits of which the graphs give the best only: by position. */
+export class TopLogits {
+  readonly #vocab: number;
+  readonly #rows: readonly Candidates[];
+
+  constructor(vocab: number, rows: readonly Candidates[]) {
+    this.#vocab = vocab;
+    this.#rows = rows;
+  }
+
+  /** Of the full logits. */
+  get length(): number {
+    return this.#rows.length * this.#vocab;
+  }
+
+  /** What full logits [positions, vocab] have where these are known, and these. */
+  beside(full: ArrayLike<number>): { readonly full: Float64Array; readonly top: Float64Array } {
+    const rows = this.#rows.slice(0, full.length / this.#vocab);
+    const at = rows.flatMap(({ ids }, row) => ids.map(id => row * this.#vocab + id));
+    return {
+      full: Float64Array.from(at, i => full[i] ?? NaN),
+      top: Float64Array.from(rows.flatMap(({ logits }) => [...logits])),
+    };
+  }
+}
+
+/** Numbers of an engine, flat. */
+export type Numbers = ArrayLike<number> | TopLogits;
+
+/** Of the numbers that both have. */
+export function distanceOf(want: ArrayLike<number>, got: Numbers): Distance {
+  if (!(got instanceof TopLogits)) return distance(want, got);
+  const { full, top } = got.beside(want);
+  return distance(full, top);
+}
+
 /** Greedy text: the best token of each step, and the logits [steps + 1, vocab] before the first and after each one. */
 export interface Generated {
   readonly tokens: readonly number[];
-  readonly logits: Float32Array;
+  readonly logits: Float32Array | TopLogits;
 }
 
 /** Of one chunk; v_t and x_t of all steps where the graphs give them. */

@@ -26,7 +26,7 @@ async function prefixOf(
   frame: FrameInput,
   causal: boolean,
 ): Promise<Prefix> {
-  const prefix = await sessions.prefill(frame, causal, true);
+  const prefix = await sessions.prefill(frame, causal);
   const view = { batch: 1, positions: prefix.length, ...prefix.kv };
   return {
     ...prefix,

@@ -3,7 +3,6 @@ import { checkBatched } from './batched';
 import { computeFrames, isRounded, type Computed } from './cases';
 import type { ComparedKind, GoldenFolder, GoldenTensor } from './golden';
 import {
-  distance,
   exactLimit,
   furthestBehind,
   limitOf,
@@ -13,7 +12,7 @@ import {
   type Limit,
   type Rounding,
 } from './limits';
-import type { Subject } from './subject';
+import { distanceOf, type Subject } from './subject';
 import { checkWholePath } from './whole-path';
 
 export interface Line {
@@ -93,8 +92,9 @@ function compareTensor(
     return line('fail', { kind, limit, note: `computed ${got.length} values, golden has ${want.length}` });
   }
   const tokens = kind === 'lang.tokens' || kind === 'cont.tokens';
-  const d = rounded && tokens ? tokensBehind(golden, key, want, got) : distance(want, got);
-  if (!d && want.every((token, i) => token === got[i])) return line('ok', { kind, note: 'equal' });
+  const d = rounded && tokens ? tokensBehind(golden, key, want, got as number[]) : distanceOf(want, got);
+  if (!d && want.every((token, i) => token === (got as number[])[i]))
+    return line('ok', { kind, note: 'equal' });
   if (!d) return line('skip', { note: 'rounded weights: tokens without golden logits say nothing' });
   return line(d[limit.metric] <= limit.value ? 'ok' : 'fail', { kind, limit, distance: d });
 }
