@@ -16,6 +16,7 @@ import { OxygenError } from '../core/errors';
 import { imageTokens } from '../model/config';
 import {
   BUILDER_VERSION,
+  CPU_FOLDER,
   hashFile,
   MANIFEST_FORMAT,
   type Manifest,
@@ -46,6 +47,11 @@ export interface BuildOptions {
   readonly target?: Target;
   /** One of the target's. */
   readonly precision: Precision;
+  /**
+   * For cuda and tensorrt: also an engine of this precision for the CPU, in the folder `cpu` inside, so that the robot
+   * starts on a machine without a GPU too. Default: none.
+   */
+  readonly cpuPrecision?: Precision | undefined;
   /** tokenizer.json or a sentencepiece .model; null leaves an engine that can be measured but not talked to. */
   readonly tokenizer: string | null;
   readonly stats: NormStatsSource;
@@ -53,13 +59,18 @@ export interface BuildOptions {
   readonly promptProfile?: PromptProfile | undefined;
   /** Default: that of the checkpoint's project. */
   readonly resize?: ResizeProfile | undefined;
-  /** Values that are read and packed so far, of all; `what` is the weight. */
-  readonly progress?: (done: number, total: number, what: string) => void;
+  /** How much is done, of how much; `what` is the weight at hand. */
+  readonly progress?: ((done: number, total: number, what: string) => void) | undefined;
   /** Packs weights for this machine; without it processes do not share them. */
   readonly pack?: PackModel;
-  /** Measures stage costs of the finished folder; its result goes into engine.json. */
-  readonly measure?: (dir: string, weightBytes: number) => Promise<StageCosts | null>;
+  /** Hears what a person may want to know of the graphs. */
+  readonly note?: (line: string) => void;
+  /** Measures stage costs of a finished folder; its result goes into engine.json. */
+  readonly measure?: (dir: string, manifest: Manifest) => Promise<StageCosts | null>;
 }
+
+/** Of the time of both: packing weights for the CPU takes about as long as reading them. */
+const CPU_PART = 2 / 3;
 
 export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions): Promise<Manifest> {
   const out = resolve(options.out);
@@ -68,19 +79,45 @@ export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions)
   rmSync(temp, { recursive: true, force: true });
   mkdirSync(temp, { recursive: true });
   try {
-    const manifest = await writeFolder(temp, basename(out), checkpoint, options);
-    const weightBytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0);
-    const costs = (await options.measure?.(temp, weightBytes)) ?? null;
-    const finished = { ...manifest, costs };
-    writeManifest(temp, finished);
+    const { cpuPrecision, progress, target = 'cpu', ...own } = options;
+    const inside = target === 'cpu' ? undefined : cpuPrecision;
+    const first = inside === undefined ? 1 : 1 - CPU_PART;
+    const finish = (dir: string, part: Pick<BuildOptions, 'target' | 'precision' | 'progress'>) =>
+      finishFolder(dir, basename(out), checkpoint, { ...own, ...part });
+    const { precision } = own;
+    const manifest = await finish(temp, { target, precision, progress: partOf(progress, 0, first) });
+    if (inside !== undefined) {
+      const folder = join(temp, CPU_FOLDER);
+      mkdirSync(folder);
+      await finish(folder, { target: 'cpu', precision: inside, progress: partOf(progress, first, 1) });
+    }
     replaceFolder(temp, out);
-    return finished;
+    return manifest;
   } catch (error) {
     rmSync(temp, { recursive: true, force: true });
     if (error instanceof OxygenError) throw error;
     throw new OxygenError('BUILD_FAILED', `cannot write ${out}: ${String(error)}`, { cause: error });
   }
 }
+
+async function finishFolder(
+  dir: string,
+  name: string,
+  checkpoint: Checkpoint,
+  options: BuildOptions,
+): Promise<Manifest> {
+  const manifest = await writeFolder(dir, name, checkpoint, options);
+  const costs = (await options.measure?.(dir, manifest)) ?? null;
+  const finished = { ...manifest, costs };
+  writeManifest(dir, finished);
+  return finished;
+}
+
+/** A part of the whole, from a share of it to another. */
+const partOf =
+  (progress: BuildOptions['progress'], from: number, to: number): BuildOptions['progress'] =>
+  (done, total, what) =>
+    progress?.(from + ((to - from) * done) / total, 1, what);
 
 async function writeFolder(
   dir: string,

@@ -83,3 +83,10 @@ export function histogram(model: Model): [operator: string, count: number][] {
   visit(model.nodes);
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
+
+/** Which part of a graph's constants, in bytes, is float16. */
+export function halfShare({ initializers }: Model): number {
+  const bytes = (all: Model['initializers']) =>
+    all.reduce((sum, t) => sum + ('external' in t ? t.external.length : t.raw.byteLength), 0);
+  return bytes(initializers.filter(t => t.elem === 'float16')) / bytes(initializers);
+}

@@ -18,6 +18,8 @@ export interface GraphOptions {
   readonly maxPositions: number;
   /** Values that are read and packed so far, of all; `what` is the weight. */
   readonly progress?: ((done: number, total: number, what: string) => void) | undefined;
+  /** Hears what a person may want to know of the graphs. */
+  readonly note?: ((line: string) => void) | undefined;
   /** Packs the weight of a one-product model as this machine's ONNX Runtime does at load. */
   readonly pack?: PackModel | undefined;
 }

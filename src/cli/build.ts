@@ -1,5 +1,6 @@
 /** `oxygen build`: an engine folder from a checkpoint. */
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { buildEngine } from '../builder/build';
 import { openCheckpoint, randomCheckpoint, type Checkpoint } from '../builder/checkpoint';
 import { tokenizerOf } from '../builder/checkpoint-files';
@@ -8,6 +9,7 @@ import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
 import { packModel } from '../engine/pack';
 import {
+  CPU_FOLDER,
   PROMPT_PROFILES,
   RESIZE_PROFILES,
   TARGET_PRECISIONS,
@@ -27,6 +29,7 @@ const OPTIONS = {
   out: { type: 'string', value: 'DIR', help: 'the engine folder to write' },
   precision: { type: 'string', value: 'P', help: 'cpu: fp32 (default, the truth) or int8 (8-bit weights and activations); cuda, tensorrt: fp16' },
   target: { type: 'string', value: 'T', help: 'where the engine will run: cpu (default), cuda or tensorrt' },
+  cpu: { type: 'string', value: 'P', help: 'cuda, tensorrt: precision of the engine inside for machines without a GPU: int8 (default), fp32 or none' },
   tokenizer: { type: 'string', value: 'FILE', help: "tokenizer.json or sentencepiece .model, if not the checkpoint's" },
   'norm-stats': { type: 'string', value: 'FILE', help: "statistics, if not the checkpoint's" },
   'asset-id': { type: 'string', value: 'ID', help: 'which of several statistics in assets/' },
@@ -44,6 +47,9 @@ export async function runBuild(args: string[]): Promise<number> {
   const target = choice('target', o.target, TARGETS, 'cpu');
   const precisions: readonly [Precision, ...Precision[]] = TARGET_PRECISIONS[target];
   const precision = choice('precision', o.precision, precisions, precisions[0]);
+  const inside = choice('cpu', o.cpu, ['none', ...TARGET_PRECISIONS.cpu], 'int8');
+  if (target === 'cpu' && o.cpu !== undefined)
+    throw new OxygenError('USAGE', '--cpu is about engines for cuda and tensorrt; this one is for the CPU');
   const random = o['random-init'];
   if ((random === undefined) === (o.checkpoint === undefined)) {
     throw new OxygenError('USAGE', 'oxygen build: give either --checkpoint or --random-init');
@@ -54,6 +60,7 @@ export async function runBuild(args: string[]): Promise<number> {
       ? randomCheckpoint(required('build', 'random-init', random), integer('seed', o.seed, 0, 0, 0xffffffff))
       : openCheckpoint(dir);
   const progress = new Progress('build');
+  const notes: string[] = [];
   try {
     const stats = findNormStats({
       dir,
@@ -66,23 +73,29 @@ export async function runBuild(args: string[]): Promise<number> {
       out,
       target,
       precision,
+      cpuPrecision: inside === 'none' ? undefined : inside,
       pack: packModel,
       tokenizer,
       stats,
       promptProfile: optional('prompt-profile', o['prompt-profile'], PROMPT_PROFILES),
       resize: optional('resize', o.resize, RESIZE_PROFILES),
       progress: (done, total, what) => progress.update(done, total, what),
-      measure: (folder, bytes) => {
-        if (target !== 'cpu' || bytes > MEASURED_BYTES) return Promise.resolve(null);
+      note: line => notes.push(line),
+      measure: (folder, built) => {
+        // an engine for the GPU cannot be measured where there is none; the node measures as it runs
+        if (built.target !== 'cpu' || bytesOf(built) > MEASURED_BYTES) return Promise.resolve(null);
         progress.update(1, 1, 'measuring stage costs');
         return measureCosts(folder, availableParallelism());
       },
     });
-    const megabytes = Object.values(manifest.files).reduce((sum, f) => sum + f.bytes, 0) / 1e6;
+    const megabytes = bytesOf(manifest) / 1e6;
     progress.end(
       `${out}: ${manifest.model.name}, ${manifest.precision} for ${manifest.target}, ${megabytes.toFixed(1)} MB`,
     );
     report(manifest, checkpoint, stats, tokenizer);
+    for (const note of notes) console.error(`build: ${note}`);
+    if (target !== 'cpu' && inside !== 'none')
+      console.error(`build: ${join(out, CPU_FOLDER)} has the ${inside} engine for machines without a GPU`);
     if (target === 'tensorrt' && !(await makeTensorRtEngines(out))) {
       console.error(
         `build: no trtexec here, so no TensorRT engines yet: run ${out}/${TENSORRT_SCRIPT} on the robot`,
@@ -94,6 +107,8 @@ export async function runBuild(args: string[]): Promise<number> {
     checkpoint.close();
   }
 }
+
+const bytesOf = ({ files }: Manifest): number => Object.values(files).reduce((sum, f) => sum + f.bytes, 0);
 
 function optional<T extends string>(name: string, value: string | undefined, allowed: readonly T[]) {
   return value === undefined ? undefined : choice(name, value, allowed, allowed[0] as T);

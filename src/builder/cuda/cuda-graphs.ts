@@ -8,7 +8,7 @@ import { BUILDER_VERSION } from '../../model/manifest';
 import { rangesGraph } from '../../model/ranges';
 import { tensorShapes } from '../../model/tensors';
 import { HALF_WEIGHTS } from '../../model/tensorrt-engine';
-import { checkOperators } from '../check-operators';
+import { checkOperators, halfShare, histogram } from '../check-operators';
 import type { Checkpoint } from '../checkpoint';
 import {
   checked,
@@ -20,7 +20,7 @@ import {
   type WriteGraphs,
 } from '../graph-files';
 import { Graph } from '../graph';
-import { encodeModel } from '../onnx';
+import { encodeModel, type Model } from '../onnx';
 import { rangeModel } from '../range-graph';
 import { WeightsFile } from '../weights-file';
 import { buildDecode } from './decode-graph';
@@ -53,6 +53,7 @@ export function writeHalfGraphs(
       build(graph, weights, config, o.maxPositions);
       const model = graph.model(BUILDER_VERSION);
       const types = checkOperators(model, CUDA_OPERATORS, "ONNX Runtime's CUDA provider");
+      o.note?.(facts(model));
       writeFileSync(join(dir, `${name}.onnx`), encodeModel(model));
       writeFileSync(join(dir, `${rangesGraph(name)}.onnx`), encodeModel(rangeModel(model, types)));
     }
@@ -62,4 +63,10 @@ export function writeHalfGraphs(
     file.close();
   }
   return Promise.resolve(host.places);
+}
+
+function facts(model: Model): string {
+  const share = (100 * halfShare(model)).toFixed(1);
+  const operators = histogram(model).map(([operator, count]) => `${operator} ${count}`);
+  return `${model.name}.onnx: ${share} % of its weights are float16; operators: ${operators.join(', ')}`;
 }
