@@ -1,5 +1,5 @@
 /**
- * How large the float16 values of a CUDA engine become, as the CPU computes them: from copies of its graphs that also give
+ * How large the float16 values of an engine for NVIDIA become, as the CPU computes them: from copies of its graphs that also give
  * Max |x| (see builder/range-graph.ts). A CPU computes float16 in float32, so an overflow shows nowhere else.
  */
 import * as ort from 'onnxruntime-node';
@@ -7,13 +7,14 @@ import { frameNoise } from '../core/noise';
 import { imageTokens } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
 import { RANGE_PREFIX, rangesGraph } from '../model/ranges';
+import { TENSORRT_GRAPHS, type TensorRtGraph } from '../model/tensorrt-engine';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
 import { sessionOptions } from './session-options';
 import { float32, floats, int64, openSessions, runSession } from './session-run';
 
 export interface HalfRange {
-  readonly graph: 'frame' | 'decode';
+  readonly graph: 'frame' | 'decode' | TensorRtGraph;
   /** Name of the value, and the last weight on the way to it. */
   readonly value: string;
   /** The largest magnitude; NaN when one is NaN. */
@@ -41,6 +42,7 @@ export async function halfRanges(dir: string, threads: number): Promise<HalfRang
       ...sessions[GRAPHS[1]].outputNames,
     ]);
     const all = [...rangesOf('frame', frame), ...rangesOf('decode', decode)];
+    if (manifest.target === 'tensorrt') all.push(...(await tensorRtRanges(dir, threads, manifest, host)));
     return all.sort((a, b) => (Number.isNaN(a.max) ? -1 : Number.isNaN(b.max) ? 1 : b.max - a.max));
   } finally {
     host.close();
@@ -48,6 +50,50 @@ export async function halfRanges(dir: string, threads: number): Promise<HalfRang
   }
 }
 
+/** The same frame through the two graphs that TensorRT's engines are made of. */
+async function tensorRtRanges(
+  dir: string,
+  threads: number,
+  manifest: Manifest,
+  host: HostTensors,
+): Promise<HalfRange[]> {
+  const graphs = TENSORRT_GRAPHS.map(rangesGraph);
+  const sessions = await openSessions(dir, graphs, sessionOptions({ threads, spinUs: 0 }));
+  const run = (graph: TensorRtGraph, feeds: Feeds) => {
+    const session = sessions[rangesGraph(graph)];
+    return runSession(graph, session, feeds, [...session.outputNames]);
+  };
+  try {
+    const { noise, modulations: table, ...rest } = frameFeeds(manifest, host) as Record<string, ort.Tensor>;
+    const prefill = await run('prefill', { ...rest, ...narrowed(rest, ['prompt_ids', 'causal_from']) });
+    const past = pastFeeds(manifest, prefill);
+    const denoise = await run('denoise', { noise, modulations: table, ...past } as Feeds);
+    return [...rangesOf('prefill', prefill), ...rangesOf('denoise', denoise)];
+  } finally {
+    for (const session of Object.values(sessions)) await session.release();
+  }
+}
+
+/** As int32. */
+const narrowed = (feeds: Feeds, names: readonly string[]): Feeds =>
+  Object.fromEntries(
+    names.map(name => {
+      const { data, dims } = feeds[name] as ort.Tensor;
+      return [name, new ort.Tensor('int32', Int32Array.from(data as BigInt64Array, Number), dims)];
+    }),
+  );
+
+/** Keys and values that a prefix gave, as those of the past. */
+function pastFeeds({ model }: Manifest, results: Results): Feeds {
+  const { layers, headDim } = model.language;
+  const length = floats(results['new_k_0']).length / headDim;
+  const names = Array.from({ length: layers }, (_, i) => [`k_${i}`, `v_${i}`]).flat();
+  return Object.fromEntries(
+    names.map(name => [`past_${name}`, float32(floats(results[`new_${name}`]), [1, length, headDim])]),
+  );
+}
+
+type Feeds = Parameters<typeof runSession>[2];
 type Results = Awaited<ReturnType<typeof runSession>>;
 
 const rangesOf = (graph: HalfRange['graph'], results: Results): HalfRange[] =>
@@ -60,7 +106,7 @@ const rangesOf = (graph: HalfRange['graph'], results: Results): HalfRange[] =>
       max: floats(results[name]).reduce((a, b) => Math.max(a, b), 0),
     }));
 
-function frameFeeds({ model, special }: Manifest, host: HostTensors): Parameters<typeof runSession>[2] {
+function frameFeeds({ model, special }: Manifest, host: HostTensors): Feeds {
   const { imageHeight, imageWidth } = model.vision;
   const cameras = model.cameraSlots.length;
   const pixels = cameras * imageHeight * imageWidth * 3;
@@ -82,12 +128,12 @@ function frameFeeds({ model, special }: Manifest, host: HostTensors): Parameters
 }
 
 /** One greedy row after the frame. */
-function decodeFeeds({ model }: Manifest, frame: Results): Parameters<typeof runSession>[2] {
-  const { layers, headDim } = model.language;
+function decodeFeeds(manifest: Manifest, frame: Results): Feeds {
+  const { headDim } = manifest.model.language;
   const first = Number((frame['top_ids']?.data as BigInt64Array)[0]);
   const length = floats(frame['new_k_0']).length / headDim;
   const grid = [DECODE_STEPS, 1];
-  const feeds: Parameters<typeof runSession>[2] = {
+  const feeds: Feeds = {
     tokens: int64([first], [1]),
     lengths: int64([length], [1]),
     steps: int64([DECODE_STEPS], [1]),
@@ -97,8 +143,5 @@ function decodeFeeds({ model }: Manifest, frame: Results): Parameters<typeof run
     top_k: int64([0], [1]),
     uniforms: float32(new Float32Array(DECODE_STEPS), grid),
   };
-  for (let i = 0; i < layers; i++)
-    for (const kind of ['k', 'v'])
-      feeds[`past_${kind}_${i}`] = float32(floats(frame[`new_${kind}_${i}`]), [1, length, headDim]);
-  return feeds;
+  return { ...feeds, ...pastFeeds(manifest, frame) };
 }

@@ -1,6 +1,6 @@
-// Builds the bench model as fp32 and int8 engines, or as the fp16 engine for CUDA, plain or as `stress`: four large
+// Builds the bench model as fp32 and int8 engines, or as the fp16 engine for CUDA or TensorRT, plain or as `stress`: four large
 // numbers in the embedding of the begin token give it massive activations, as real Gemma has them.
-// usage: build-stress.js OUT plain|stress [cpu|cuda]
+// usage: build-stress.js OUT plain|stress [cpu|cuda|tensorrt]
 const path = require('node:path');
 
 const ROOT = path.resolve(__dirname, '../..');

@@ -65,7 +65,8 @@ export function writeHalfGraphs(
   return Promise.resolve(host.places);
 }
 
-function facts(model: Model): string {
+/** Its share of float16 and its operators, in one line. */
+export function facts(model: Model): string {
   const share = (100 * halfShare(model)).toFixed(1);
   const operators = histogram(model).map(([operator, count]) => `${operator} ${count}`);
   return `${model.name}.onnx: ${share} % of its weights are float16; operators: ${operators.join(', ')}`;

@@ -3,7 +3,7 @@
  * the robot only, after a build of minutes.
  */
 import { OxygenError } from '../../core/errors';
-import { checkOperators } from '../check-operators';
+import { checkOperators, type Types } from '../check-operators';
 import type { Operator } from '../cuda/operators';
 import type { Dialect, Model } from '../onnx';
 
@@ -72,8 +72,8 @@ const KNOWN_INPUTS: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** Throws MODEL_UNSUPPORTED naming the first node that TensorRT would refuse. */
-export function checkTensorRt(model: Model): void {
-  checkOperators(model, TENSORRT_OPERATORS, "TensorRT's parser", 'it would refuse the graph');
+export function checkTensorRt(model: Model): Types {
+  const types = checkOperators(model, TENSORRT_OPERATORS, "TensorRT's parser", 'it would refuse the graph');
   const constants = new Set(model.initializers.map(t => t.name));
   for (const node of model.nodes) {
     const unknown = KNOWN_INPUTS[node.op]?.find(at => !constants.has(node.inputs[at] ?? ''));
@@ -83,4 +83,5 @@ export function checkTensorRt(model: Model): void {
       `${model.name}.onnx: ${node.op} ${node.name}: TensorRT's parser wants its input ${unknown} as a constant`,
     );
   }
+  return types;
 }

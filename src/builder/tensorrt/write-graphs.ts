@@ -3,16 +3,18 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { longestPrefix, type ModelConfig } from '../../model/config';
 import { BUILDER_VERSION, hashFile } from '../../model/manifest';
+import { rangesGraph } from '../../model/ranges';
 import {
   TENSORRT_GRAPHS,
   TENSORRT_SCRIPT,
   tensorRtWeights,
   type TensorRtGraph,
 } from '../../model/tensorrt-engine';
-import { writeHalfGraphs } from '../cuda/cuda-graphs';
+import { facts, writeHalfGraphs } from '../cuda/cuda-graphs';
 import { Graph } from '../graph';
-import type { WriteGraphs } from '../graph-files';
+import type { GraphOptions, WriteGraphs } from '../graph-files';
 import { encodeModel } from '../onnx';
+import { rangeModel } from '../range-graph';
 import type { WeightsFile } from '../weights-file';
 import { buildScript } from './build-script';
 import { contextModel } from './context-model';
@@ -32,7 +34,7 @@ const BUILDERS: Readonly<Record<TensorRtGraph, Build>> = {
 export const writeTensorRtEngine: WriteGraphs = async (dir, checkpoint, o) => {
   const { config } = checkpoint;
   const places = await writeHalfGraphs(dir, checkpoint, o, (weights, file) =>
-    writeTensorRtGraphs(dir, config, file, weights, 'float16'),
+    writeTensorRtGraphs(dir, config, file, weights, 'float16', o.note),
   );
   const script = join(dir, TENSORRT_SCRIPT);
   writeFileSync(
@@ -53,13 +55,19 @@ export function writeTensorRtGraphs(
   file: WeightsFile,
   weights: WeightStore,
   elem: ProductElem,
+  note: GraphOptions['note'] = undefined,
 ): void {
   for (const name of TENSORRT_GRAPHS) {
     const graph = new Graph(name, file);
     BUILDERS[name](graph, new Layers(graph, weights, elem), c);
     const model = graph.model(BUILDER_VERSION);
-    checkTensorRt(model);
+    const types = checkTensorRt(model);
+    note?.(facts(model));
     writeFileSync(join(dir, `${name}.onnx`), encodeModel(model, TENSORRT_DIALECT));
+    writeFileSync(
+      join(dir, `${rangesGraph(name)}.onnx`),
+      encodeModel(rangeModel(model, types), TENSORRT_DIALECT),
+    );
     writeFileSync(join(dir, `${name}.context.onnx`), contextModel(model, `${name}.engine`));
   }
 }
