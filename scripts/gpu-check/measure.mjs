@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 
 const require = createRequire(import.meta.url);
 const { CudaSessions } = require('../../dist/engine/cuda-sessions.js');
-const { TensorRtSessions } = require('../../dist/engine/tensorrt-sessions.js');
+const { loadTensorRt } = require('../../dist/engine/tensorrt-engine.js');
 const { dummyFrame, prefixCache } = require('../../dist/engine/deployment.js');
 const { runBlock } = require('../../dist/bench/block.js');
 const { Frames } = require('../../dist/bench/workload.js');
@@ -47,46 +47,50 @@ async function repeated(work) {
   return { first, median: median(all), value };
 }
 
-const { ms: load, value: cuda } = await timed(() =>
-  CudaSessions.load(engine, threads, 0, onCpu ? 'cpu' : 'cuda'),
+const { ms: load, value: sessions } = await timed(() =>
+  target === 'tensorrt'
+    ? loadTensorRt(engine, threads, 0, { on: onCpu ? 'cpu' : 'tensorrt' })
+    : CudaSessions.load(engine, threads, 0, onCpu ? 'cpu' : 'cuda'),
 );
-const { model, maxPositions } = cuda.manifest;
-const frame = dummyFrame(cuda, model.cameraSlots.length);
+const { model, maxPositions } = sessions.manifest;
+const frame = dummyFrame(sessions, model.cameraSlots.length);
 const noise = new Float32Array(model.horizon * model.actionDim);
-const frameRun = steps => () => cuda.frame({ ...frame, noise, steps, causal: false });
+const prefixOf = prefix =>
+  prefixCache(sessions, { ...prefix, next: [prefix.next] }, Math.max(...BATCHES), BURST);
 
 /** A whole frame in one run, with one and with all Euler steps: the difference is what steps cost. */
 async function frameGraph() {
-  const whole = await repeated(frameRun(model.denoiseSteps));
-  const one = await repeated(frameRun(1));
+  const run = steps => () => sessions.frame({ ...frame, noise, steps, causal: false });
+  const whole = await repeated(run(model.denoiseSteps));
+  const one = await repeated(run(1));
   const step = Math.max(0, (whole.median - one.median) / (model.denoiseSteps - 1));
-  return {
+  const stages = {
     first_frame: whole.first,
     frame_graph: whole.median,
     euler_step: step,
     vision_prefill_copies: Math.max(0, one.median - step),
   };
+  return { stages, prefix: whole.value };
 }
 
 /** The two TensorRT engines, keys and values through the host in between. */
 async function tensorRtEngines() {
-  const pool = { threads, spinUs: 0 };
-  const sessions = await TensorRtSessions.load(engine, pool, { on: onCpu ? 'cpu' : 'tensorrt' });
-  const prefill = await repeated(() => sessions.prefill(frame, false));
-  const cache = prefixCache(sessions, { ...prefill.value, next: [prefill.value.next] }, 1, 1);
-  const denoise = await repeated(() => sessions.denoise(noise, cache.prefixView()));
-  await sessions.release();
-  return {
-    trt_first: prefill.first + denoise.first,
-    trt_prefill: prefill.median,
-    trt_denoise: denoise.median,
+  const { frames } = sessions;
+  const prefill = await repeated(() => frames.prefill(frame, false));
+  const view = prefixOf(prefill.value).prefixView();
+  const denoise = await repeated(() => frames.denoise(noise, view));
+  const stages = {
+    first_frame: prefill.first + denoise.first,
+    vision_prefill_copies: prefill.median,
+    denoise_copies: denoise.median,
   };
+  return { stages, prefix: prefill.value };
 }
 
 /** Bursts of one and of several steps: the difference is what steps cost, the rest what a call and its copies do. */
-async function decodeGraph() {
-  const prefix = await frameRun(1)();
-  const cache = prefixCache(cuda, { ...prefix, next: [prefix.next] }, Math.max(...BATCHES), BURST);
+async function decodeGraph(prefix) {
+  const decoder = target === 'tensorrt' ? sessions.language : sessions;
+  const cache = prefixOf(prefix);
   const decode = {};
   for (const batch of BATCHES) {
     const ids = Array.from({ length: batch }, (_, row) => String(row));
@@ -96,8 +100,8 @@ async function decodeGraph() {
       lengths: ids.map(() => prefix.length),
       past: cache.batchView(),
     };
-    const one = await repeated(() => cuda.decode({ ...feeds, steps: 1 }));
-    const several = await repeated(() => cuda.decode({ ...feeds, steps: BURST }));
+    const one = await repeated(() => decoder.decode({ ...feeds, steps: 1 }));
+    const several = await repeated(() => decoder.decode({ ...feeds, steps: BURST }));
     const step = Math.max(0, (several.median - one.median) / (BURST - 1));
     decode[batch] = { burst: several.median, step, call: Math.max(0, one.median - step) };
     for (const id of ids) cache.release(id);
@@ -105,7 +109,7 @@ async function decodeGraph() {
   return decode;
 }
 
-/** Frames through cache and scheduler on the CUDA graphs. Throws what went wrong in one of them. */
+/** Frames through cache and scheduler. Throws what went wrong in one of them. */
 async function scheduled(arrivals) {
   const tokens = Math.min(TEXT.tokens, maxPositions - longestPrefix(model));
   const block = {
@@ -121,7 +125,7 @@ async function scheduled(arrivals) {
     executeMs: 1000,
     paced: false,
   };
-  const result = await runBlock(cuda, new Frames(model, 1), block, { frame: start => start() });
+  const result = await runBlock(sessions, new Frames(model, 1), block, { frame: start => start() });
   if (result.failures.length > 0) throw new Error(result.failures[0]);
   const sum = key => result.frames.reduce((all, each) => all + each[key], 0);
   const middle = key => median(result.frames.map(each => each[key]));
@@ -134,11 +138,11 @@ async function scheduled(arrivals) {
 }
 
 try {
-  const stages = { ...(await frameGraph()), ...(target === 'tensorrt' ? await tensorRtEngines() : {}) };
-  const decode = await decodeGraph();
+  const { stages, prefix } = await (target === 'tensorrt' ? tensorRtEngines() : frameGraph());
+  const decode = await decodeGraph(prefix);
   const alone = await scheduled({ kind: 'none' });
   const talking = await scheduled({ kind: 'uniform', rate: 1 });
   console.log(JSON.stringify({ target, on_cpu: onCpu, threads, load, ...stages, decode, alone, talking }));
 } finally {
-  await cuda.release();
+  await sessions.release();
 }

@@ -28,28 +28,28 @@ export function measureRows(name, m) {
   const decode = Object.entries(m.decode);
   const each = key => decode.map(([, of]) => ms(of[key])).join(', ');
   const rows = decode.map(([batch]) => batch).join(', ');
-  return [
-    [`${name}: load, first frame`, `${(m.load / 1e3).toFixed(1)} s, ${ms(m.first_frame)} ms`],
-    [
-      `${name}: frame graph (vision + prefill + copies, one Euler step)`,
-      `${ms(m.frame_graph)} ms (${ms(m.vision_prefill_copies)}, ${ms(m.euler_step)})`,
-    ],
-    ...(m.trt_prefill === undefined
-      ? []
+  const stages =
+    m.frame_graph === undefined
+      ? [
+          'vision + prefill, Euler steps, both with copies',
+          `${ms(m.vision_prefill_copies)}, ${ms(m.denoise_copies)} ms`,
+        ]
       : [
-          [
-            `${name}: TensorRT vision + prefill, denoise`,
-            `${ms(m.trt_prefill)}, ${ms(m.trt_denoise)} ms (first: ${ms(m.trt_first)} ms)`,
-          ],
-        ]),
-    [`${name}: decode step by rows ${rows}`, `${each('step')} ms`],
-    [`${name}: call and copies of a burst by rows ${rows}`, `${each('call')} ms`],
-    [`${name}: frame without language: time, chunk out`, `${ms(m.alone.frame)}, ${ms(m.alone.chunk)} ms`],
+          'frame graph (vision + prefill + copies, one Euler step)',
+          `${ms(m.frame_graph)} ms (${ms(m.vision_prefill_copies)}, ${ms(m.euler_step)})`,
+        ];
+  const { alone, talking } = m;
+  return [
+    ['load, first frame', `${(m.load / 1e3).toFixed(1)} s, ${ms(m.first_frame)} ms`],
+    stages,
+    [`decode step by rows ${rows}`, `${each('step')} ms`],
+    [`call and copies of a burst by rows ${rows}`, `${each('call')} ms`],
+    ['frame without language: time, chunk out', `${ms(alone.frame)}, ${ms(alone.chunk)} ms`],
     [
-      `${name}: frame with N ${m.talking.tokens}, k 5: time, chunk out, tokens/s`,
-      `${ms(m.talking.frame)}, ${ms(m.talking.chunk)} ms, ${ms(m.talking.tokens_per_s)}`,
+      `frame with N ${talking.tokens}, k 5: time, chunk out, tokens/s`,
+      `${ms(talking.frame)}, ${ms(talking.chunk)} ms, ${ms(talking.tokens_per_s)}`,
     ],
-  ];
+  ].map(([what, value]) => [`${name}: ${what}`, value]);
 }
 
 const run = (command, ...args) => {

@@ -200,6 +200,6 @@ const cpuInsideCheck = (dir: string, manifest: Manifest, options: EngineCheckOpt
     const inside = cpuEngine(dir, manifest);
     if (inside !== null) return ok(inside, [engineCheck(inside, options)]);
     const what = 'there is none, so the node cannot start where the GPU cannot be used';
-    return warning(what, 'build it again with the graphs for the CPU, or accept that');
+    return warning(what, 'build it again with --cpu int8, or accept that');
   },
 });

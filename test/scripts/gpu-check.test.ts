@@ -40,7 +40,7 @@ describe('the rehearsal', () => {
       /^\| verify tiny-cpu \| PASS: \d+ ok, 0 differ, actions rms [\d.]+ % \|$/m,
       /^\| verify odd-cpu \| PASS: \d+ ok, 0 differ/m,
       /^\| tiny-cuda: frame graph .*\| [\d.]+ ms \([\d.]+, [\d.]+\) \|$/m,
-      /^\| tiny-tensorrt: TensorRT vision \+ prefill, denoise \| [\d.]+, [\d.]+ ms \(first: [\d.]+ ms\) \|$/m,
+      /^\| tiny-tensorrt: vision \+ prefill, Euler steps, both with copies \| [\d.]+, [\d.]+ ms \|$/m,
       /^\| tiny-cuda: decode step by rows 1, 4, 8 \| [\d.]+, [\d.]+, [\d.]+ ms \|$/m,
       /^\| tiny-cuda: frame with N 20, k 5.*\| [\d.]+, [\d.]+ ms, [\d.]+ \|$/m,
     ])
