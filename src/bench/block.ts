@@ -102,17 +102,15 @@ class Recorder {
   #next: number;
   #startMs = 0;
   #running: Running = emptyFrame();
-  #rows = 0;
+  /** Requests that the present decode step gave a token; a run may hold several steps. */
+  readonly #step = new Set<string>();
   #before = resources();
   #spent = { cpuSeconds: 0, energyJoules: null as number | null };
   #draining = false;
 
   /** Sees every model run. */
   readonly monitor: RunMonitor = {
-    begin: kind => {
-      this.#rows = 0;
-      if (kind === 'decode') this.#running.decodeSteps += 1;
-    },
+    begin: () => this.#step.clear(),
     end: (_, ms) => {
       this.#running.runMs += ms;
     },
@@ -137,8 +135,11 @@ class Recorder {
         this.#running.tokens += 1;
         // The first token comes of the prefix, every other one is a row of a decode step.
         if (e.sequence > 0) {
+          if (this.#step.has(e.id)) this.#step.clear();
+          if (this.#step.size === 0) this.#running.decodeSteps += 1;
+          this.#step.add(e.id);
           this.#running.rowSteps += 1;
-          this.#running.batch = Math.max(this.#running.batch, ++this.#rows);
+          this.#running.batch = Math.max(this.#running.batch, this.#step.size);
         }
         const text = this.#texts.get(e.id);
         text?.tokenIds.push(e.tokenId);

@@ -162,6 +162,15 @@ describe('the plain npm package', () => {
     }
   }); // prettier-ignore
 
+  test('an engine for CUDA runs on the engine for the CPU inside it', async () => {
+    const { provider, engine, notes } = await openEngine(engineDir('tiny-cuda'), 1, wish(GPU));
+    await engine.release();
+    expect(provider).toBe('cpu');
+    expect(engine.manifest).toMatchObject({ target: 'cpu' });
+    expect(notes[0]).toMatch(/^tensorrt is not used: .* has graphs for cuda and cpu only/);
+    expect(notes[1]).toMatch(/^cuda is not used: onnxruntime-node lacks .*each library\)$/);
+  });
+
   test('required_provider: cuda refuses with the cure', async () => {
     const error = await refused(openEngine(engineDir('tiny'), 1, wish(GPU, 'cuda')));
     expect(error.code).toBe('PROVIDER_MISSING');

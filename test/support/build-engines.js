@@ -16,6 +16,7 @@ const formula = (name, seed) => [
 ]; // prettier-ignore
 
 const INT8 = ['--precision', 'int8'];
+const CUDA = ['--target', 'cuda'];
 const ENGINES = {
   tiny: formula('tiny', '1006'),
   odd: formula('odd', '2002'),
@@ -23,6 +24,8 @@ const ENGINES = {
   'tiny-int8': [...formula('tiny', '1006'), ...INT8],
   'odd-int8': [...formula('odd', '2002'), ...INT8],
   'demo-int8': ['--checkpoint', path.join(ROOT, 'demo/checkpoint'), ...INT8],
+  'tiny-cuda': [...formula('tiny', '1006'), ...CUDA],
+  'odd-cuda': [...formula('odd', '2002'), ...CUDA],
   'tiny-bf16': ['--checkpoint', path.join(OUT, 'checkpoint-bf16')],
 };
 

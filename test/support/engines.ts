@@ -5,7 +5,8 @@ export const ROOT = resolve(__dirname, '../..');
 
 /** Engines built by the global set-up. */
 export const engineDir = (
-  name: 'tiny' | 'odd' | 'demo' | 'tiny-int8' | 'odd-int8' | 'demo-int8' | 'tiny-bf16',
+  name:
+    'tiny' | 'odd' | 'demo' | 'tiny-int8' | 'odd-int8' | 'demo-int8' | 'tiny-cuda' | 'odd-cuda' | 'tiny-bf16',
 ): string => join(ROOT, 'test/.tmp/engines', name);
 
 export const goldenDir = (name: 'tiny' | 'odd'): string => join(ROOT, 'test/data/golden', name);
