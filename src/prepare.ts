@@ -2,8 +2,9 @@
 import type { Robot } from './core/robot';
 import { robotTransforms } from './core/robot';
 import type { EngineOptions } from './engine/protocol';
-import { readManifest } from './model/manifest';
-import type { StageCosts } from './model/manifest';
+import type { Provider } from './engine/providers';
+import { cpuEngine, readManifest } from './model/manifest';
+import type { Manifest, StageCosts } from './model/manifest';
 import { checkStatistics } from './policies/raw-units';
 import type { Logger } from './ros/drops';
 import type { ParameterValues } from './ros/parameter-spec';
@@ -42,5 +43,17 @@ export function prepare(
   const cameras = model.cameraSlots.filter(slot => robot.cameras.some(camera => camera.slot === slot));
   const tunables = engineTunables(values, '', robot, model.horizon);
   const engine = { ...engineOptions(values), cameras, tunables, robot: robotTransforms(robot) };
-  return { robot, horizon: model.horizon, values, engine, costs: manifest.costs };
+  const costs = cpuCosts(paths.engine, manifest, engine.providers) ?? manifest.costs;
+  return { robot, horizon: model.horizon, values, engine, costs };
+}
+
+/** Of the engine for the CPU that lies inside one for a GPU, where nothing but the CPU is wanted. */
+function cpuCosts(
+  dir: string,
+  manifest: Pick<Manifest, 'target'>,
+  providers: readonly Provider[],
+): StageCosts | null {
+  const inside =
+    manifest.target === 'cpu' || providers.some(p => p !== 'cpu') ? null : cpuEngine(dir, manifest);
+  return inside === null ? null : readManifest(inside).costs;
 }

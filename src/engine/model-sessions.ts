@@ -2,7 +2,7 @@
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
 import type { Candidates, KvView, NewKv } from '../core/ports';
-import { readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
+import { CPU_FOLDER, readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
 import { sessionOptions } from './session-options';
@@ -63,7 +63,7 @@ export class ModelSessions {
   static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
     const manifest = readManifest(dir);
     if (manifest.target !== 'cpu') {
-      const message = `${dir} is an engine for ${manifest.target}, not for the CPU`;
+      const message = `${dir} is an engine for ${manifest.target}; the one for the CPU is in its folder ${CPU_FOLDER}, if it has one`;
       throw new OxygenError('ENGINE_INVALID', message);
     }
     const sessions = await openSessions(dir, TARGET_GRAPHS.cpu, sessionOptions({ threads, spinUs }));

@@ -110,8 +110,15 @@ async function warmUpText(
   }
 }
 
+const REPEATS = 3;
+
+/** The best of several: what disturbs a run only makes it longer. */
 async function timed(run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return performance.now() - start;
+  let bestMs = Infinity;
+  for (let i = 0; i < REPEATS; i++) {
+    const start = performance.now();
+    await run();
+    bestMs = Math.min(bestMs, performance.now() - start);
+  }
+  return bestMs;
 }

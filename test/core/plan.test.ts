@@ -1,4 +1,4 @@
-import { planStep, type Budget, type PlanSnapshot } from '../../src/core/plan';
+import { planStep, stepsAhead, type Budget, type PlanSnapshot } from '../../src/core/plan';
 import type { Frame, LanguageRequest } from '../../src/core/types';
 import type { Queued } from '../../src/core/urgency';
 import { auto, fixed, request } from './bench';
@@ -237,4 +237,27 @@ it('raises the priority of those who wait', () => {
   expect(order(waiting, { ...b, ageingMs: 300 })).toEqual(['old', 'vip']);
   // 900 / 460 = 1 step against 2 + 1
   expect(order(waiting, { ...b, ageingMs: 460 })).toEqual(['vip', 'old']);
+});
+
+describe('how far decode steps may run ahead', () => {
+  const ahead = (s: Partial<PlanSnapshot>, b: Partial<Budget> = {}) =>
+    stepsAhead({ ...base, ...s }, { ...budget, ...b });
+  // 5 % before a chunk of 100 ms has to begin
+  const due = { playsUntilMs: 1305, tokensPerFrame: auto(2) };
+
+  it.each<[string, Partial<PlanSnapshot>, Partial<Budget>, object]>([
+    ['a fixed k: what is left of it', { steps: 1 }, {}, { steps: 2, untilMs: -Infinity }],
+    ['a fixed k that is done: one step', { steps: 3 }, {}, { steps: 1, untilMs: -Infinity }],
+    ['a fixed k under a cap: also what fits before the next frame', { steps: 1 }, { replanRateHz: 0.5 }, { steps: 2, untilMs: 2000 }],
+    ['auto: the least steps, and what fits before the frame is due', { steps: 0, ...due }, due, { steps: 2, untilMs: 1200 }],
+    ['auto, the least are done', { steps: 5, ...due }, due, { steps: 1, untilMs: 1200 }],
+    ['auto without a chunk that plays', { steps: 0 }, AUTO, { steps: 2, untilMs: -Infinity }],
+    ['texts to their end inside the frame', { steps: 9 }, { mode: 'shared' }, { steps: Infinity, untilMs: -Infinity }],
+    ['a frame is on its way: it may come at any moment', { credit: 'asked', steps: 0 }, {}, { steps: 1, untilMs: -Infinity }],
+    ['nothing new: the same', { credit: 'starved', steps: 9 }, {}, { steps: 1, untilMs: -Infinity }],
+    ['a frame waits for the cap', { waiting: frame, steps: 0 }, { replanRateHz: 0.5 }, { steps: 1, untilMs: 2000 }],
+    ['no frame yet', { steps: null }, AUTO, { steps: 1, untilMs: -Infinity }],
+  ])('%s', (_, s, b, expected) => {
+    expect(ahead(s, b)).toEqual(expected);
+  }); // prettier-ignore
 });

@@ -27,3 +27,29 @@ it('follows what is measured, each batch size for itself', () => {
   for (let i = 0; i < 60; i++) costs.measured('prefill', 100);
   expect(costs.expected('prefill')).toBeCloseTo(100, 3);
 });
+
+describe('decode runs of several steps, whose keys and values go to a device first', () => {
+  const device = { ...table, upload: { 1: 3, 8: 24 } };
+
+  it('take one upload and all steps; other runs have none', () => {
+    const costs = new RunCosts(device);
+    expect(costs.expectedRun('decode', { batch: 4, steps: 5 })).toBe(12 + 5 * 18);
+    expect(costs.expectedRun('decode')).toBe(3 + 12);
+    expect(costs.expectedRun('prefill')).toBe(80);
+    // without a device a run is a step, to the bit
+    for (const batch of [1, 3, 5, 9])
+      expect(new RunCosts(table).expectedRun('decode', { batch })).toBe(costs.expected('decode', batch));
+  });
+
+  it('teach what a step takes, and leave the upload as it is', () => {
+    const costs = new RunCosts(device);
+    costs.measuredRun('decode', 3 + 5 * 22, { batch: 1, steps: 5 });
+    expect(costs.expected('decode', 1)).toBeCloseTo(14);
+    expect(costs.expected('upload', 1)).toBe(3);
+    // faster than the upload alone was thought to be
+    for (let i = 0; i < 99; i++) costs.measuredRun('decode', 1, { batch: 1, steps: 2 });
+    expect(costs.expected('decode', 1)).toBeCloseTo(0);
+    costs.measuredRun('seed', 19);
+    expect(costs.expected('seed')).toBe(11);
+  });
+});
