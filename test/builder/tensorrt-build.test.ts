@@ -18,7 +18,7 @@ import { readManifest, TARGET_GRAPHS } from '../../src/model/manifest';
 import { TENSORRT_GRAPHS } from '../../src/model/tensorrt-engine';
 import { distance } from '../../src/verify/limits';
 import { dummyFrame } from '../../src/engine/deployment';
-import { goldenDir, ROOT } from '../support/engines';
+import { goldenDir, oxygen, ROOT } from '../support/engines';
 import { removeGraphs, tensorRtGraphs, tensorRtSessions } from '../support/tensorrt';
 
 let root: string;
@@ -35,7 +35,11 @@ beforeAll(() => {
     'trtexec',
     'echo "[TensorRT v101303]"; for o in "$@"; do case $o in --saveEngine=*) echo plan >"${o#*=}" ;; esac; done',
   );
-  const random = ['--random-init', join(goldenDir('odd'), 'config.json'), '--seed', '2002'];
+  const golden = goldenDir('odd');
+  const random = [
+    '--random-init', join(golden, 'config.json'), '--seed', '2002',
+    '--tokenizer', join(golden, 'tokenizer.json'), '--norm-stats', join(golden, 'norm_stats.json'),
+  ]; // prettier-ignore
   const args = [join(ROOT, 'dist/main.js'), 'build', '--target', 'tensorrt', ...random, '--out', engine];
   const env = { ...process.env, PATH: `${join(root, 'bin')}:${process.env['PATH']}` };
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
@@ -99,3 +103,10 @@ it('its graphs compute what they compute with weights of their own', async () =>
   await own.release();
   await shared.release();
 });
+
+it('oxygen verify compares it with the goldens, on the CPU for want of a GPU', async () => {
+  const { code, stdout } = await oxygen(['verify', '--engine', engine, '--golden', goldenDir('odd')]);
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+  expect(stdout).toMatch(/graphs for tensorrt ran on the CPU: no GPU was used/);
+  for (const kind of ['prefix_k', 'prefix_v', 'actions', 'lang.logits']) expect(stdout).toContain(kind);
+}, 120_000);

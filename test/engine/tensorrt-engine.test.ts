@@ -20,7 +20,7 @@ let dir: string;
 let engine: TensorRtEngine;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'oxygen-trt-engine-'));
-  const checkpoint = randomCheckpoint(join(goldenDir('odd'), 'config.json'), 2002);
+  const checkpoint = randomCheckpoint(join(goldenDir('tiny'), 'config.json'), 1006);
   const target = { target: 'tensorrt', precision: 'fp16' } as const;
   await buildEngine(checkpoint, { out: dir, ...target, tokenizer: null, stats: { missing: [] } });
   engine = await loadTensorRt(dir, 1, 0, { on: 'cpu' });
@@ -30,17 +30,17 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** One request a frame, three steps for each. */
+/** One request a frame, two steps in each. */
 const block = (more: Partial<Block>): Block => ({
   mode: 'oxygen',
-  tokens: 9,
-  tokensPerFrame: { kind: 'fixed', steps: 3 },
+  tokens: 6,
+  tokensPerFrame: { kind: 'fixed', steps: 2 },
   denoiseSteps: engine.manifest.model.denoiseSteps,
   arrivals: parseArrivals('uniform:1'),
   seed: 5,
   first: 100,
   warmUp: 1,
-  frames: 5,
+  frames: 3,
   executeMs: 30,
   paced: false,
   ...more,
@@ -55,8 +55,8 @@ const run = async (sessions: EngineSessions, more: Partial<Block> = {}) => {
 
 it('chunks and texts are the same in every mode', async () => {
   const alone = await run(engine, { mode: 'isolated' });
-  expect(alone.chunks.length).toBe(5);
-  expect(alone.requests.length).toBeGreaterThan(2);
+  expect(alone.chunks.length).toBe(3);
+  expect(alone.requests.length).toBeGreaterThan(1);
   for (const other of [
     { mode: 'shared' },
     {},
@@ -80,10 +80,11 @@ it('chunks are those of the CUDA graphs on the same weights but for rounding', a
 
 it('warms up every kind of run, and the costs know them', async () => {
   const costs = new RunCosts(null);
-  const shape = { maxRequests: 2, capacity: 300 };
+  const shape = { maxRequests: 2, capacity: 900 };
   const prefill = jest.spyOn(engine.frames, 'prefill');
-  await warmUp(engine, { cameras: 1, denoiseSteps: 10, shape }, costs);
-  expect(prefill.mock.calls.map(([frame]) => frame.cameras.length)).toEqual([1, 1, 1]);
+  await warmUp(engine, { cameras: 3, denoiseSteps: 10, shape }, costs);
+  // each number of cameras that a frame may come with
+  expect(new Set(prefill.mock.calls.map(([frame]) => frame.cameras.length))).toEqual(new Set([1, 2, 3]));
   for (const kind of ['prefill', 'denoise', 'seed', 'decode'] as const)
     expect([kind, costs.expected(kind) > 0]).toEqual([kind, true]);
 });

@@ -11,16 +11,19 @@ import { removeGraphs, tensorRtGraphs, tensorRtSessions, type Golden } from '../
 
 const INPUTS = 'goldens_jax.safetensors';
 
-let open: TensorRtSessions[] = [];
-afterEach(async () => {
-  for (const sessions of open) await sessions.release();
-  open = [];
-});
-afterAll(removeGraphs);
+const NAMES: readonly Golden[] = ['tiny', 'odd'];
 
+const open = new Map<string, TensorRtSessions>();
+afterAll(async () => {
+  for (const sessions of open.values()) await sessions.release();
+  removeGraphs();
+});
+
+/** Loaded once. */
 async function sessionsOf(name: Golden, elem: 'float' | 'float16'): Promise<TensorRtSessions> {
-  const sessions = await tensorRtSessions(tensorRtGraphs(name, elem), name);
-  open.push(sessions);
+  const key = `${name} ${elem}`;
+  const sessions = open.get(key) ?? (await tensorRtSessions(tensorRtGraphs(name, elem), name));
+  open.set(key, sessions);
   return sessions;
 }
 
@@ -95,8 +98,6 @@ function validRows(values: Float64Array, layers: number, mask: readonly number[]
   kept.forEach((row, i) => out.set(values.subarray(row * inner, (row + 1) * inner), i * inner));
   return out;
 }
-
-const NAMES: readonly Golden[] = ['tiny', 'odd'];
 
 it.each(NAMES)('in float32 they are within the limits of a float32 engine: %s', async name => {
   const compared = await compare(name, await sessionsOf(name, 'float'));
