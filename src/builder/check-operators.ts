@@ -1,7 +1,16 @@
 /** Checks a graph against a list of operators, and finds the element type of every value on the way. */
 import { OxygenError } from '../core/errors';
-import type { Operator } from './cuda/operators';
 import { ELEM, type Body, type Elem, type Model, type Node } from './onnx';
+
+/** What a provider has of an operator. */
+export interface Operator {
+  readonly domain: Node['domain'];
+  readonly since: number;
+  /** Element types by input; the last entry stands for all further inputs. */
+  readonly inputs: readonly (readonly Elem[])[];
+  /** Type of each output: that of an input, by number, or a fixed one; the last entry stands for all further outputs. */
+  readonly outputs: readonly (number | Elem)[];
+}
 
 /** The element type of every value of a graph, inside its bodies too. */
 export type Types = ReadonlyMap<string, Elem>;

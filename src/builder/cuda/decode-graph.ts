@@ -1,9 +1,9 @@
 /**
  * decode.onnx: k steps over a ragged batch in one Loop. Per row: tokens [B] (fed first), lengths [B] (positions in its keys
- * and values, and position of that token), temperature, top_p, top_k [B]; per step and row: forced [k,B] (a token to feed
- * in place of the chosen one; -1: none), uniforms [k,B] in [0, 1); steps [1] = k; past K/V [B,S,hd] per layer, valid up to
- * each row's length → chosen [k,B], the best tokens [k,B,topK] with their log-sum-exp [k,B], keys and values of the fed
- * tokens [B,k,hd] per layer. Rows do not influence each other.
+ * and values, and position of that token), temperature, top_p, top_k [B]; per step and row: forced [k,B] (fed in place of
+ * the chosen token, in step 0 of the given one; -1: none), uniforms [k,B] in [0, 1); steps [1] = k; past K/V [B,S,hd] per
+ * layer, valid up to each row's length → chosen [k,B], the best tokens [k,B,topK] with their log-sum-exp [k,B], keys and
+ * values of the fed tokens [B,k,hd] per layer. Rows do not influence each other.
  */
 import type { ModelConfig } from '../../model/config';
 import { LANGUAGE } from '../../model/tensors';

@@ -4,16 +4,8 @@
  * registrations of ONNX Runtime 1.30 (cuda_execution_provider.cc, cuda_contrib_kernels.cc), cut to what our graphs may use.
  * A node outside of it would run on the CPU in the middle of a GPU graph, with a copy there and back.
  */
-import type { Elem, Node } from '../onnx';
-
-export interface Operator {
-  readonly domain: Node['domain'];
-  readonly since: number;
-  /** Element types by input; the last entry stands for all further inputs. */
-  readonly inputs: readonly (readonly Elem[])[];
-  /** Type of each output: that of an input, by number, or a fixed one; the last entry stands for all further outputs. */
-  readonly outputs: readonly (number | Elem)[];
-}
+import type { Operator } from '../check-operators';
+import type { Node } from '../onnx';
 
 const ANY = ['float', 'float16', 'int64', 'bool', 'uint8', 'int32'] as const;
 const FLOATS = ['float', 'float16'] as const;

@@ -3,8 +3,7 @@
  * the robot only, after a build of minutes.
  */
 import { OxygenError } from '../../core/errors';
-import { checkOperators, type Types } from '../check-operators';
-import type { Operator } from '../cuda/operators';
+import { checkOperators, type Operator, type Types } from '../check-operators';
 import type { Dialect, Model } from '../onnx';
 
 /** The opset that every TensorRT 10 parses whole (10.0: 9 to 20), and the file format of its time. */
