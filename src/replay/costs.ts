@@ -35,8 +35,8 @@ export function readCosts(path: string, denoiseSteps: number): VirtualCosts {
     throw invalid(path, `${faults.join('; ')}; wanted are the costs of an engine.json in ms`);
   }
   const { ask = 0, ...costs } = found.data;
-  const { vision, prefill, denoiseStep, seed, decode } = costs;
-  const times = [vision, prefill, denoiseStep, seed, ...Object.values(decode)];
+  const { vision, prefill, denoiseStep, seed, decode, upload = {} } = costs;
+  const times = [vision, prefill, denoiseStep, seed, ...Object.values(decode), ...Object.values(upload)];
   if (Object.keys(decode).length === 0 || times.some(ms => !(ms > 0))) {
     throw invalid(path, 'every time must be above 0, and decode must have one at least');
   }
