@@ -5,7 +5,7 @@ import { engineCheck } from '../doctor/engine';
 import { robotCheck } from '../doctor/files';
 import { machineChecks } from '../doctor/machine';
 import { nvidiaChecks, wishOf } from '../doctor/nvidia/checks';
-import { thisMachine } from '../doctor/nvidia/machine';
+import { thisMachine } from '../machine/machine';
 import { runtimeChecks } from '../doctor/runtime';
 import { readManifest, type Target } from '../model/manifest';
 import { choice, parseOptions } from './args';

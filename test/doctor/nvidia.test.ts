@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Finding } from '../../src/doctor/check';
 import { nvidiaChecks, wishOf, type Wish } from '../../src/doctor/nvidia/checks';
 import { LEAST_DRIVER } from '../../src/doctor/nvidia/driver';
-import { neededLibraries } from '../../src/doctor/nvidia/elf';
-import { finder } from '../../src/doctor/nvidia/linker';
-import { thisMachine, type Answer, type Machine } from '../../src/doctor/nvidia/machine';
+import { neededLibraries } from '../../src/machine/elf';
+import { finder } from '../../src/machine/linker';
+import { thisMachine, type Answer, type Machine } from '../../src/machine/machine';
 import { findingsOf } from '../cli/findings';
 import { ROOT } from '../support/engines';
 

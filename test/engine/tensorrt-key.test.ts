@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Answer, Machine } from '../../src/doctor/nvidia/machine';
+import type { Answer, Machine } from '../../src/machine/machine';
 import { tensorRtEngines, tensorRtMachine } from '../../src/engine/tensorrt-key';
 import type { Manifest } from '../../src/model/manifest';
 import { HALF_WEIGHTS, TENSORRT_GRAPHS, tensorRtWeights } from '../../src/model/tensorrt-engine';

@@ -3,8 +3,8 @@ import type { Target } from '../../model/manifest';
 import { fault, ok, warning, type Check, type Outcome } from '../check';
 import { driverOutcomes, driverVersion, jetsonRelease } from './driver';
 import { dependencyOutcomes, providerFileOutcomes, type NvidiaProvider } from './libraries';
-import { finder } from './linker';
-import type { Machine } from './machine';
+import { finder } from '../../machine/linker';
+import type { Machine } from '../../machine/machine';
 
 /**
  * Who wants a GPU: a person who asks for a provider must get it, an engine for one also runs on its CPU graphs, and

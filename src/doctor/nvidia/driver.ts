@@ -1,6 +1,6 @@
 /** Is there an NVIDIA GPU, and is its driver new enough for CUDA 13? */
 import { ok, type fault, type Outcome } from '../check';
-import type { Answer, Machine } from './machine';
+import type { Answer, Machine } from '../../machine/machine';
 
 /** The first driver branch that runs programs of CUDA 13. */
 export const LEAST_DRIVER = 580;

@@ -1,10 +1,10 @@
 /** The provider libraries beside onnxruntime-node's binding, and what these want of CUDA, cuDNN and TensorRT. */
 import { join } from 'node:path';
 import { ok, type fault, type Outcome } from '../check';
-import { neededLibraries } from './elf';
+import { neededLibraries } from '../../machine/elf';
 import { jetsonRelease } from './driver';
-import type { Finder } from './linker';
-import type { Machine } from './machine';
+import type { Finder } from '../../machine/linker';
+import type { Machine } from '../../machine/machine';
 
 export type NvidiaProvider = 'cuda' | 'tensorrt';
 
