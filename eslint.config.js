@@ -84,6 +84,12 @@ module.exports = tseslint.config(
     'bag/ reads recordings; it knows nobody who uses them.',
   ),
   zone(
+    ['src/machine/**/*.ts'],
+    native,
+    ['../*'],
+    'machine/ says what this machine has; it knows nobody who asks.',
+  ),
+  zone(
     ['src/report/**/*.ts'],
     native,
     ['../*'],

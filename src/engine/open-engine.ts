@@ -13,7 +13,7 @@ import {
 import { loadTensorRt } from './tensorrt-engine';
 
 /** Throws ENGINE_*, RUNTIME_VERSION, or PROVIDER_MISSING with every reason. */
-export function openEngine(
+export async function openEngine(
   dir: string,
   threads: number,
   wish: ProviderWish,
@@ -24,7 +24,15 @@ export function openEngine(
     const graphs = held.includes(provider) ? null : graphsObstacle(dir, provider, held);
     return [libraryObstacle(provider), graphs].filter(reason => reason !== null);
   };
-  return chooseProvider(wish, { obstacles, load: provider => loadFor(dir, provider, threads) });
+  const choice = await chooseProvider(wish, { obstacles, load: provider => loadFor(dir, provider, threads) });
+  return { ...choice, notes: [...unasked(manifest.target, wish), ...choice.notes] };
+}
+
+/** An engine for a GPU that nobody wants there: a slow robot must say why. */
+function unasked(target: Target, { wanted }: ProviderWish): readonly string[] {
+  const [best] = RUNS_ON[target];
+  if (target === 'cpu' || RUNS_ON[target].some(provider => wanted.includes(provider))) return [];
+  return [`${best} is not used: the engine was built for it, but execution_providers does not name it`];
 }
 
 /** What an engine's own graphs can run on. */

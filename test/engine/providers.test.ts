@@ -171,6 +171,15 @@ describe('the plain npm package', () => {
     expect(notes[1]).toMatch(/^cuda is not used: onnxruntime-node lacks .*each library\)$/);
   });
 
+  test('an engine for CUDA that nobody wants there says so', async () => {
+    const { provider, engine, notes } = await openEngine(engineDir('tiny-cuda'), 1, wish(['cpu']));
+    await engine.release();
+    expect([provider, notes]).toEqual([
+      'cpu',
+      ['cuda is not used: the engine was built for it, but execution_providers does not name it'],
+    ]);
+  });
+
   test('required_provider: cuda refuses with the cure', async () => {
     const error = await refused(openEngine(engineDir('tiny'), 1, wish(GPU, 'cuda')));
     expect(error.code).toBe('PROVIDER_MISSING');
