@@ -18,7 +18,8 @@ import type {
 import type { RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
 import { BurstDecoder, type BurstCall } from './burst-decoder';
-import { GREEDY, type CudaSessions } from './cuda-sessions';
+import { GREEDY } from './cuda-feeds';
+import type { CudaSessions } from './cuda-sessions';
 import type { ExecutorOptions } from './onnx-executor';
 import { deferred, RunWatch, type RunMonitor } from './run-watch';
 import { REAL_TIME, type EngineTime } from './time';

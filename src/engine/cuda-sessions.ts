@@ -2,31 +2,24 @@
  * The two graphs of an engine for CUDA as ONNX Runtime sessions, with their tensors: frame.onnx goes from pictures to
  * actions in one run, decode.onnx does several decode steps in one run. On the CPU they give the same, slowly: for checks.
  */
-import * as ort from 'onnxruntime-node';
+import type * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
-import type { Candidates, KvView, NewKv } from '../core/ports';
-import { uniform, type Sampling } from '../core/sampler';
-import { imageTokens } from '../model/config';
+import type { Candidates, NewKv } from '../core/ports';
 import { readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
 import type { BurstResult } from './burst';
+import {
+  decodeFeeds,
+  frameFeeds,
+  prefixLength,
+  type DecodeFeeds,
+  type Feeds,
+  type FrameFeeds,
+} from './cuda-feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
 import type { Provider } from './providers';
 import { sessionOptions } from './session-options';
-import { float32, floats, int64, openSessions, runSession } from './session-run';
-
-export interface FrameFeeds {
-  /** Of the present cameras, [n,H,W,3]. */
-  readonly images: Uint8Array;
-  readonly cameras: readonly string[];
-  readonly promptIds: readonly number[];
-  /** Attention inside the prompt. */
-  readonly causal: boolean;
-  /** [H·A] */
-  readonly noise: Float32Array;
-  /** Euler steps. */
-  readonly steps: number;
-}
+import { floats, openSessions, runSession } from './session-run';
 
 export interface FrameResult {
   readonly kv: NewKv;
@@ -36,21 +29,6 @@ export interface FrameResult {
   /** [H·A], normalised. */
   readonly actions: Float32Array;
 }
-
-export interface DecodeFeeds {
-  /** Fed in step 0, by row. */
-  readonly tokens: readonly number[];
-  /** Positions that each row has in `past`. */
-  readonly lengths: readonly number[];
-  readonly past: KvView;
-  readonly steps: number;
-  /** The token to feed in a step after the first, instead of the one that the graph draws; null: that one. */
-  readonly forced?: (step: number, row: number) => number | null;
-  /** How each row draws, and the number of its first draw; without it the best token is taken. */
-  readonly draws?: readonly { readonly sampling: Sampling; readonly sequence: number }[];
-}
-
-export const GREEDY: Sampling = { temperature: 0, topK: 0, topP: 1, samplingSeed: 0 };
 
 type CudaGraph = (typeof TARGET_GRAPHS)['cuda'][number];
 type CudaGraphs = Readonly<Partial<Record<CudaGraph, ort.InferenceSession>>>;
@@ -94,64 +72,22 @@ export class CudaSessions {
 
   /** Vision, root prefix and all Euler steps. */
   async frame(f: FrameFeeds): Promise<FrameResult> {
-    const { model } = this.manifest;
-    const { layers } = model.language;
-    const { imageHeight, imageWidth } = model.vision;
-    const imageLength = f.cameras.length * imageTokens(model);
-    const length = imageLength + f.promptIds.length;
-    const values = model.horizon * model.actionDim;
-    if (f.noise.length !== values) {
-      const message = `the noise has ${f.noise.length} values, the engine needs ${model.horizon}x${model.actionDim}`;
-      throw new OxygenError('CONFIG_INVALID', message);
-    }
-    const table = [f.steps, 2 * layers + 1, 3 * model.expert.width];
-    const feeds = {
-      images: new ort.Tensor('uint8', f.images, [f.cameras.length, imageHeight, imageWidth, 3]),
-      prompt_ids: int64(f.promptIds, [1, f.promptIds.length]),
-      causal_from: int64([f.causal ? imageLength : length], [1]),
-      noise: float32(f.noise, [1, model.horizon, model.actionDim]),
-      modulations: float32(this.modulations(f.steps), table),
-    };
+    const { layers } = this.manifest.model.language;
+    const feeds = frameFeeds(this.manifest, f, this.modulations(f.steps));
     const fetches = ['actions', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
     const out = await this.#run('frame', feeds, fetches);
     const [[next]] = candidates(out, 1, 1, this.manifest.topK) as [[Candidates]];
+    const length = prefixLength(this.manifest, f);
     return { kv: newKv(out, layers), length, next, actions: floats(out['actions']) };
   }
 
   /** Up to `steps` decode steps of every row; a row that has ended is computed further and ignored by the caller. */
   async decode(f: DecodeFeeds): Promise<BurstResult> {
-    const { layers, headDim } = this.manifest.model.language;
-    const { tokens, steps, past } = f;
-    const batch = tokens.length;
-    const cells = Array.from(
-      { length: steps * batch },
-      (_, i) => [Math.floor(i / batch), i % batch] as const,
-    );
-    const draw = (row: number) => f.draws?.[row] ?? { sampling: GREEDY, sequence: 0 };
-    const drawing = (part: (s: Sampling) => number) => tokens.map((_, row) => part(draw(row).sampling));
-    const feeds: Record<string, ort.Tensor> = {
-      tokens: int64(tokens, [batch]),
-      lengths: int64(f.lengths, [batch]),
-      steps: int64([steps], [1]),
-      forced: int64(cells.map(([step, row]) => f.forced?.(step, row) ?? -1), [steps, batch]),
-      temperature: float32(Float32Array.from(drawing(s => s.temperature)), [batch]),
-      top_k: int64(drawing(s => s.topK), [batch]),
-      top_p: float32(Float32Array.from(drawing(s => s.topP)), [batch]),
-      uniforms: float32(
-        Float32Array.from(cells, ([step, row]) => {
-          const { sampling, sequence } = draw(row);
-          return sampling.temperature > 0 ? uniform(sampling.samplingSeed, sequence + step) : 0;
-        }),
-        [steps, batch],
-      ),
-    }; // prettier-ignore
-    const shape = [batch, past.positions, headDim];
-    for (let i = 0; i < layers; i++) {
-      feeds[`past_k_${i}`] = float32(past.k[i] as Float32Array, shape);
-      feeds[`past_v_${i}`] = float32(past.v[i] as Float32Array, shape);
-    }
+    const { layers } = this.manifest.model.language;
+    const { steps } = f;
+    const batch = f.tokens.length;
     const fetches = ['chosen', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
-    const out = await this.#run('decode', feeds, fetches);
+    const out = await this.#run('decode', decodeFeeds(this.manifest, f), fetches);
     const chosen = out['chosen']?.data as BigInt64Array;
     return {
       chosen: rowsOf(steps, step => Array.from(chosen.subarray(step * batch, (step + 1) * batch), Number)),
@@ -160,11 +96,7 @@ export class CudaSessions {
     };
   }
 
-  #run(
-    graph: CudaGraph,
-    feeds: Record<string, ort.Tensor>,
-    fetches: string[],
-  ): Promise<ort.InferenceSession.ReturnType> {
+  #run(graph: CudaGraph, feeds: Feeds, fetches: string[]): Promise<ort.InferenceSession.ReturnType> {
     const session = this.#graphs[graph];
     if (!session) throw new OxygenError('INTERNAL', `the ${graph} graph was not loaded`);
     return runSession(graph, session, feeds, fetches);

@@ -4,14 +4,15 @@
  */
 import * as ort from 'onnxruntime-node';
 import { frameNoise } from '../core/noise';
-import { imageTokens } from '../model/config';
+import type { KvView } from '../core/ports';
 import { readManifest, type Manifest } from '../model/manifest';
 import { RANGE_PREFIX, rangesGraph } from '../model/ranges';
 import { TENSORRT_GRAPHS, type TensorRtGraph } from '../model/tensorrt-engine';
+import { decodeFeeds, frameFeeds, pastFeeds, type Feeds } from './cuda-feeds';
 import { HostTensors } from './host-tensors';
-import { modulations } from './modulations';
+import { modulationTable } from './modulations';
 import { sessionOptions } from './session-options';
-import { float32, floats, int64, openSessions, runSession } from './session-run';
+import { floats, openSessions, runSession } from './session-run';
 
 export interface HalfRange {
   readonly graph: 'frame' | 'decode' | TensorRtGraph;
@@ -34,10 +35,10 @@ export async function halfRanges(dir: string, threads: number): Promise<HalfRang
   const sessions = await openSessions(dir, GRAPHS, sessionOptions({ threads, spinUs: 0 }));
   const host = new HostTensors(dir, manifest);
   try {
-    const frame = await runSession(GRAPHS[0], sessions[GRAPHS[0]], frameFeeds(manifest, host), [
+    const frame = await runSession(GRAPHS[0], sessions[GRAPHS[0]], noisyFrame(manifest, host), [
       ...sessions[GRAPHS[0]].outputNames,
     ]);
-    const feeds = decodeFeeds(manifest, frame);
+    const feeds = rowAfter(manifest, frame);
     const decode = await runSession(GRAPHS[1], sessions[GRAPHS[1]], feeds, [
       ...sessions[GRAPHS[1]].outputNames,
     ]);
@@ -64,9 +65,9 @@ async function tensorRtRanges(
     return runSession(graph, session, feeds, [...session.outputNames]);
   };
   try {
-    const { noise, modulations: table, ...rest } = frameFeeds(manifest, host) as Record<string, ort.Tensor>;
+    const { noise, modulations: table, ...rest } = noisyFrame(manifest, host);
     const prefill = await run('prefill', { ...rest, ...narrowed(rest, ['prompt_ids', 'causal_from']) });
-    const past = pastFeeds(manifest, prefill);
+    const past = pastFeeds(manifest, pastOf(manifest, prefill));
     const denoise = await run('denoise', { noise, modulations: table, ...past } as Feeds);
     return [...rangesOf('prefill', prefill), ...rangesOf('denoise', denoise)];
   } finally {
@@ -84,16 +85,13 @@ const narrowed = (feeds: Feeds, names: readonly string[]): Feeds =>
   );
 
 /** Keys and values that a prefix gave, as those of the past. */
-function pastFeeds({ model }: Manifest, results: Results): Feeds {
+function pastOf({ model }: Manifest, results: Results): KvView {
   const { layers, headDim } = model.language;
-  const length = floats(results['new_k_0']).length / headDim;
-  const names = Array.from({ length: layers }, (_, i) => [`k_${i}`, `v_${i}`]).flat();
-  return Object.fromEntries(
-    names.map(name => [`past_${name}`, float32(floats(results[`new_${name}`]), [1, length, headDim])]),
-  );
+  const all = (which: string): Float32Array[] =>
+    Array.from({ length: layers }, (_, i) => floats(results[`new_${which}_${i}`]));
+  return { batch: 1, positions: floats(results['new_k_0']).length / headDim, k: all('k'), v: all('v') };
 }
 
-type Feeds = Parameters<typeof runSession>[2];
 type Results = Awaited<ReturnType<typeof runSession>>;
 
 const rangesOf = (graph: HalfRange['graph'], results: Results): HalfRange[] =>
@@ -106,42 +104,31 @@ const rangesOf = (graph: HalfRange['graph'], results: Results): HalfRange[] =>
       max: floats(results[name]).reduce((a, b) => Math.max(a, b), 0),
     }));
 
-function frameFeeds({ model, special }: Manifest, host: HostTensors): Feeds {
+/** Noise pictures of all cameras, and made-up tokens after the begin token. */
+function noisyFrame({ model, special }: Manifest, host: HostTensors): Feeds {
   const { imageHeight, imageWidth } = model.vision;
-  const cameras = model.cameraSlots.length;
-  const pixels = cameras * imageHeight * imageWidth * 3;
-  const images = Uint8Array.from({ length: pixels }, (_, i) => Math.imul(i, STEP) >>> 24);
+  const pixels = model.cameraSlots.length * imageHeight * imageWidth * 3;
   const length = model.maxPromptTokens;
-  const ids = Array.from({ length }, (_, i) => (i === 0 ? special.begin : (i * STEP) % model.language.vocab));
-  const noise = frameNoise(0n, 0n, model.horizon * model.actionDim);
-  const tables = modulations(model, name => host.read(name), model.denoiseSteps);
-  const table = new Float32Array(tables.length * (tables[0]?.length ?? 0));
-  for (const [step, values] of tables.entries()) table.set(values, step * values.length);
-  const rows = 2 * model.language.layers + 1;
-  return {
-    images: new ort.Tensor('uint8', images, [cameras, imageHeight, imageWidth, 3]),
-    prompt_ids: int64(ids, [1, length]),
-    causal_from: int64([cameras * imageTokens(model) + length], [1]),
-    noise: float32(noise, [1, model.horizon, model.actionDim]),
-    modulations: float32(table, [tables.length, rows, 3 * model.expert.width]),
+  const frame = {
+    images: Uint8Array.from({ length: pixels }, (_, i) => Math.imul(i, STEP) >>> 24),
+    cameras: model.cameraSlots,
+    promptIds: Array.from({ length }, (_, i) =>
+      i === 0 ? special.begin : (i * STEP) % model.language.vocab,
+    ),
+    causal: false,
+    noise: frameNoise(0n, 0n, model.horizon * model.actionDim),
+    steps: model.denoiseSteps,
   };
+  return frameFeeds(
+    { model },
+    frame,
+    modulationTable(model, name => host.read(name), frame.steps),
+  );
 }
 
 /** One greedy row after the frame. */
-function decodeFeeds(manifest: Manifest, frame: Results): Feeds {
-  const { headDim } = manifest.model.language;
+function rowAfter(manifest: Manifest, frame: Results): Feeds {
   const first = Number((frame['top_ids']?.data as BigInt64Array)[0]);
-  const length = floats(frame['new_k_0']).length / headDim;
-  const grid = [DECODE_STEPS, 1];
-  const feeds: Feeds = {
-    tokens: int64([first], [1]),
-    lengths: int64([length], [1]),
-    steps: int64([DECODE_STEPS], [1]),
-    forced: int64(new Array<number>(DECODE_STEPS).fill(-1), grid),
-    temperature: float32(new Float32Array(1), [1]),
-    top_p: float32(new Float32Array(1).fill(1), [1]),
-    top_k: int64([0], [1]),
-    uniforms: float32(new Float32Array(DECODE_STEPS), grid),
-  };
-  return { ...feeds, ...pastFeeds(manifest, frame) };
+  const past = pastOf(manifest, frame);
+  return decodeFeeds(manifest, { tokens: [first], lengths: [past.positions], past, steps: DECODE_STEPS });
 }
