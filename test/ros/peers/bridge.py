@@ -97,6 +97,7 @@ class Bridge(Node):
     def __init__(self, name):
         super().__init__(name)
         self.publishers_by_topic = {}
+        self.clients_by_service = {}
         self.streams = {}
         self.waiting = []
         self.unheard = []
@@ -149,8 +150,13 @@ class Bridge(Node):
 
     def on_call(self, command):
         kind = load_type(command["type"])
-        client = self.create_client(kind, command["service"])
-        client.wait_for_service(timeout_sec=10)
+        key = (command["type"], command["service"])
+        client = self.clients_by_service.get(key)
+        if client is None:
+            client = self.clients_by_service[key] = self.create_client(kind, command["service"])
+            client.wait_for_service(timeout_sec=10)
+            # The server may not know yet where answers go: its first one would be lost.
+            time.sleep(0.1)
         future = client.call_async(fill(kind.Request(), command["request"]))
         future.add_done_callback(lambda f: emit(event="response", id=command["id"], response=plain(f.result()), t=time.monotonic()))
 
