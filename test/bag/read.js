@@ -1,5 +1,6 @@
 // A process that reads a bag and nothing else: node read.js DIST BAG. Prints messages, bytes of data and its peak memory.
 const [dist, path] = process.argv.slice(2);
+const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { openBag } = require(join(dist, 'bag/open'));
 
@@ -12,7 +13,8 @@ async function main() {
     bytes += data.byteLength;
   }
   await bag.close();
-  const peakMb = process.resourceUsage().maxRSS / 1024;
+  // Not resourceUsage().maxRSS: that begins with the size of the process that started this one.
+  const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
   console.log(JSON.stringify({ messages, bytes, peakMb, faults: bag.faults.length }));
 }
 

@@ -60,6 +60,8 @@ test('src/ has it only where it is known why', () => {
     { file: 'engine/client.ts', what: 'child_process' }, // the engine process
     { file: 'bench/process.ts', what: 'child_process' }, // engine processes of the bench
     { file: 'doctor/ros-check.ts', what: 'child_process' }, // loads rclnodejs apart, as that may abort
+    { file: 'cli/tensorrt.ts', what: 'child_process' }, // build.sh of the engine that was just written
+    { file: 'machine/machine.ts', what: 'child_process' }, // asks nvidia-smi and trtexec who they are
     { file: 'ros/rcl.ts', what: 'child_process' }, // keeps rclnodejs from compiling itself
     { file: 'ros/rcl.ts', what: 'process.dlopen' }, // only for the reason why rclnodejs does not load
   ];
