@@ -155,8 +155,6 @@ class Bridge(Node):
         if client is None:
             client = self.clients_by_service[key] = self.create_client(kind, command["service"])
             client.wait_for_service(timeout_sec=10)
-            # The server may not know yet where answers go: its first one would be lost.
-            time.sleep(0.1)
         future = client.call_async(fill(kind.Request(), command["request"]))
         future.add_done_callback(lambda f: emit(event="response", id=command["id"], response=plain(f.result()), t=time.monotonic()))
 
