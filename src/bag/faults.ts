@@ -62,5 +62,3 @@ export class FileFaults {
     this.#all.put(`${this.file}:${key}`, code, `${this.file}: ${what}`, { file: this.file, ...details });
   }
 }
-
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

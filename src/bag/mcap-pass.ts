@@ -1,6 +1,6 @@
 /** One reading of an MCAP file from its beginning to its end. */
 import { Opcode } from '@mcap/core';
-import { plural } from './faults';
+import { counted } from '../core/words';
 import type { FileFaults } from './faults';
 import type { FileWindow } from './file-window';
 import { chunkData, eachInChunk } from './mcap-chunk';
@@ -81,7 +81,7 @@ export class McapPass {
     for (const [id, count] of this.#orphans)
       this.#faults.general(
         `channel ${id}`,
-        `${plural(count, 'message')} of channel ${id} left out: the description of that channel is damaged or missing`,
+        `${counted(count, 'message')} of channel ${id} left out: the description of that channel is damaged or missing`,
       );
   }
 
@@ -179,7 +179,7 @@ export class McapPass {
 
   #tellLoss(): void {
     const { offset, why, messages } = this.#lost!;
-    const lost = messages === 0 ? 'it was left out' : `${plural(messages, 'message')} left out`;
+    const lost = messages === 0 ? 'it was left out' : `${counted(messages, 'message')} left out`;
     this.#faults.damaged(offset, `${why}; ${lost}`, { messages });
   }
 }

@@ -4,7 +4,7 @@
  * between becomes one fault.
  */
 import { Opcode } from '@mcap/core';
-import { plural } from './faults';
+import { counted } from '../core/words';
 import type { FileFaults } from './faults';
 import { uint64, viewOf } from './file-window';
 import type { FileWindow } from './file-window';
@@ -66,7 +66,7 @@ export async function* topRecords(
     }
     chunked ||= (await window.at(at, 1))[0] === Opcode.CHUNK;
     const next = await search(window, at + 1, chunked ? () => false : familiar);
-    const lost = plural((next ?? window.size) - at, 'byte');
+    const lost = counted((next ?? window.size) - at, 'byte');
     faults.damaged(
       at,
       next === null

@@ -1,7 +1,7 @@
 /** One reading of a bag: all files after each other, in order, decompressed; what is left out is counted. */
 import { isZstd, unpackZstdFrame } from './compression';
 import type { Epoch } from './epoch';
-import { plural } from './faults';
+import { counted } from '../core/words';
 import type { Faults } from './faults';
 import { inOrder } from './order';
 import type { StorageFile, StorageSelection } from './storage';
@@ -105,21 +105,21 @@ export class Reading {
     put(
       'far',
       'BAG_DISORDER',
-      `${plural(this.#far, 'message')} left out: their stamps are days apart from the others, ` +
+      `${counted(this.#far, 'message')} left out: their stamps are days apart from the others, ` +
         `which lie between ${dateOf(fromNs)} and ${dateOf(toNs)}`,
       this.#far,
     );
     put(
       'backwards',
       'BAG_DISORDER',
-      `${plural(this.#backwards, 'message')} with times that run backwards by more than a second, given in the order ` +
+      `${counted(this.#backwards, 'message')} with times that run backwards by more than a second, given in the order ` +
         `of the file; the first after ${this.#firstBackwards}`,
       this.#backwards,
     );
     put(
       'packed',
       'BAG_DAMAGED',
-      `${plural(this.#packed, 'message')} cannot be decompressed and left out, the first of ${this.#firstPacked}`,
+      `${counted(this.#packed, 'message')} cannot be decompressed and left out, the first of ${this.#firstPacked}`,
       this.#packed,
     );
   }

@@ -4,7 +4,7 @@
  */
 import { SQLite3Error } from 'node-sqlite3-wasm';
 import type { Database, QueryResult, Statement } from 'node-sqlite3-wasm';
-import { plural } from './faults';
+import { counted } from '../core/words';
 import type { FileFaults } from './faults';
 import { MAX_PIECE_BYTES, mib } from './limits';
 import type { StorageSelection } from './storage';
@@ -206,7 +206,7 @@ class Losses {
     if (this.#rows > 0)
       this.#faults.general(
         'rows',
-        `${plural(this.#rows, 'message')} left out, the first because ${this.#first}`,
+        `${counted(this.#rows, 'message')} left out, the first because ${this.#first}`,
         {
           messages: this.#rows,
         },

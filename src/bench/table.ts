@@ -1,12 +1,12 @@
 /** The result as lines for a terminal. */
 import { columns } from '../core/columns';
+import { counted } from '../core/words';
 import { parseArrivals } from './arrivals';
 import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from './result';
 
 const fixed = (digits: number) => (v: number | null) => (v === null ? '-' : v.toFixed(digits));
 const [whole, tenth, hundredth] = [fixed(0), fixed(1), fixed(2)];
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 const signed = (share: number) => `${share < 0 ? '' : '+'}${percent(share)}`;
 
 type Column = readonly [title: string, cell: (m: ModeFigures, isolated: ModeFigures | undefined) => string];

@@ -11,6 +11,7 @@ import {
   attention,
   gatedMlp,
   gateUpApart,
+  logSumExp,
   project,
   projections,
   rotary,
@@ -87,12 +88,8 @@ function candidates(g: Graph, p: Products, c: ModelConfig, x: Value, table: Weig
   const [values, ids] = g.ops('TopK', [logits, g.ints(topK)], 2, { axis: -1n }) as [Value, Value];
   const best = g.output('top_logits', values, 'float', ['B', 'R', topK]);
   g.output('top_ids', ids, 'int64', ['B', 'R', topK]);
-  // ReduceLogSumExp does the same on one thread and with a slow exponential
-  const top = g.op('Slice', [best, g.ints(0), g.ints(1), g.ints(-1)]);
-  const powers = g.op('Exp', [g.op('Sub', [logits, top])]);
-  const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
-  const logSumExp = g.op('Squeeze', [g.op('Add', [sum, top]), g.ints(-1)]);
-  g.output('log_sum_exp', logSumExp, 'float', ['B', 'R']);
+  const total = g.op('Squeeze', [logSumExp(g, logits, best), g.ints(-1)]);
+  g.output('log_sum_exp', total, 'float', ['B', 'R']);
 }
 
 /** int64 [S, T], and whether S is 0 and the mask one row, which then hides nothing. */

@@ -81,6 +81,17 @@ function twoPartAttention(g: Graph, c: ModelConfig, q: Value, a: AttentionInputs
   return g.op('Add', [g.op('MatMul', [past, a.pastV]), g.op('MatMul', [fresh, a.newV])]);
 }
 
+/**
+ * Of logits [.., n] whose largest ones, sorted, are `best` → [.., 1]. ReduceLogSumExp does the same on one thread and with a
+ * slow exponential.
+ */
+export function logSumExp(g: Graph, logits: Value, best: Value): Value {
+  const top = g.op('Slice', [best, g.ints(0), g.ints(1), g.ints(-1)]);
+  const powers = g.op('Exp', [g.op('Sub', [logits, top])]);
+  const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
+  return g.op('Add', [sum, top]);
+}
+
 export interface Qkv {
   readonly q: Value;
   readonly k: Value;

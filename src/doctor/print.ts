@@ -1,4 +1,5 @@
 /** Prints findings as they come, and says at the end how it stands. */
+import { counted } from '../core/words';
 import { findingLine, reportOf, type Finding, type Report } from './check';
 
 /** `json`: one object on one line instead, when everything is known. */
@@ -13,9 +14,7 @@ export async function printFindings(findings: AsyncIterable<Finding>, json: bool
   return report;
 }
 
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
-
 const summaryLine = ({ ok, faults, warnings, checks }: Report): string =>
   ok
-    ? `${count(checks.length - warnings, 'check')} ok, ${count(warnings, 'warning')}`
-    : `${count(faults, 'fault')}, ${count(warnings, 'warning')}`;
+    ? `${counted(checks.length - warnings, 'check')} ok, ${counted(warnings, 'warning')}`
+    : `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}`;

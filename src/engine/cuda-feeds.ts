@@ -1,13 +1,11 @@
 /** What frame.onnx and decode.onnx are fed with (see builder/cuda), from the words of the host. */
 import * as ort from 'onnxruntime-node';
-import { OxygenError } from '../core/errors';
 import type { KvView } from '../core/ports';
 import { uniform, type Sampling } from '../core/sampler';
 import { imageTokens } from '../model/config';
 import type { Manifest } from '../model/manifest';
+import { denoiseFeeds, pastFeeds, type Feeds } from './feeds';
 import { float32, int64 } from './session-run';
-
-export type Feeds = Record<string, ort.Tensor>;
 
 export interface FrameFeeds {
   /** Of the present cameras, [n,H,W,3]. */
@@ -48,19 +46,12 @@ export function frameFeeds(
   modulations: Float32Array,
 ): Feeds {
   const { imageHeight, imageWidth } = model.vision;
-  const values = model.horizon * model.actionDim;
-  if (f.noise.length !== values) {
-    const message = `the noise has ${f.noise.length} values, the engine needs ${model.horizon}x${model.actionDim}`;
-    throw new OxygenError('CONFIG_INVALID', message);
-  }
   const length = prefixLength({ model }, f);
-  const table = [f.steps, 2 * model.language.layers + 1, 3 * model.expert.width];
   return {
     images: new ort.Tensor('uint8', f.images, [f.cameras.length, imageHeight, imageWidth, 3]),
     prompt_ids: int64(f.promptIds, [1, f.promptIds.length]),
     causal_from: int64([f.causal ? length - f.promptIds.length : length], [1]),
-    noise: float32(f.noise, [1, model.horizon, model.actionDim]),
-    modulations: float32(modulations, table),
+    ...denoiseFeeds({ model }, f.noise, modulations, f.steps),
   };
 }
 
@@ -85,16 +76,4 @@ export function decodeFeeds({ model }: Pick<Manifest, 'model'>, f: DecodeFeeds):
     uniforms: float32(Float32Array.from(uniforms), [steps, batch]),
     ...pastFeeds({ model }, f.past),
   }; // prettier-ignore
-}
-
-/** [batch, positions, headDim] per layer. */
-export function pastFeeds({ model }: Pick<Manifest, 'model'>, past: KvView): Feeds {
-  const { layers, headDim } = model.language;
-  const shape = [past.batch, past.positions, headDim];
-  const feeds: Feeds = {};
-  for (let i = 0; i < layers; i++) {
-    feeds[`past_k_${i}`] = float32(past.k[i] as Float32Array, shape);
-    feeds[`past_v_${i}`] = float32(past.v[i] as Float32Array, shape);
-  }
-  return feeds;
 }

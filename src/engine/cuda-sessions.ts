@@ -7,14 +7,8 @@ import { OxygenError } from '../core/errors';
 import type { Candidates, NewKv } from '../core/ports';
 import { readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
 import type { BurstResult } from './burst';
-import {
-  decodeFeeds,
-  frameFeeds,
-  prefixLength,
-  type DecodeFeeds,
-  type Feeds,
-  type FrameFeeds,
-} from './cuda-feeds';
+import { decodeFeeds, frameFeeds, prefixLength, type DecodeFeeds, type FrameFeeds } from './cuda-feeds';
+import type { Feeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
 import type { Provider } from './providers';

@@ -2,14 +2,13 @@
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
 import type { Candidates, KvView, NewKv } from '../core/ports';
+import { MASKED } from '../model/config';
 import { CPU_FOLDER, readManifest, TARGET_GRAPHS, type Manifest } from '../model/manifest';
+import { pastFeeds, type Feeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
 import { sessionOptions } from './session-options';
 import { floats, int64, openSessions, runSession } from './session-run';
-
-/** Masked scores become exactly zero after the softmax. */
-const MASKED = -1e30;
 
 export interface LanguageFeeds {
   readonly batch: number;
@@ -86,25 +85,19 @@ export class ModelSessions {
   }
 
   async language(f: LanguageFeeds): Promise<LanguageResult> {
-    const { layers, headDim, width } = this.manifest.model.language;
+    const { layers, width } = this.manifest.model.language;
     const { batch, tokens } = f;
-    const positions = f.past?.positions ?? 0;
-    const kv = f.past ?? {
-      k: new Array<Float32Array>(layers).fill(EMPTY),
-      v: new Array<Float32Array>(layers).fill(EMPTY),
-    };
-    const feeds: Record<string, ort.Tensor> = {
+    const none = new Array<Float32Array>(layers).fill(EMPTY);
+    const past = f.past ?? { batch, positions: 0, k: none, v: none };
+    const feeds: Feeds = {
       x: new ort.Tensor('float32', f.x, [batch, tokens, width]),
       positions: int64(f.positions, [batch, tokens]),
-      mask: this.#mask(f, positions),
+      mask: this.#mask(f, past.positions),
       want: int64(f.want, [batch, 1]),
+      ...pastFeeds(this.manifest, past),
     };
     const fetches = ['top_logits', 'top_ids', 'log_sum_exp'];
-    for (let i = 0; i < layers; i++) {
-      feeds[`past_k_${i}`] = new ort.Tensor('float32', kv.k[i] as Float32Array, [batch, positions, headDim]);
-      feeds[`past_v_${i}`] = new ort.Tensor('float32', kv.v[i] as Float32Array, [batch, positions, headDim]);
-      fetches.push(`new_k_${i}`, `new_v_${i}`);
-    }
+    for (let i = 0; i < layers; i++) fetches.push(`new_k_${i}`, `new_v_${i}`);
     if (f.fullLogits) fetches.push('logits');
     fetches.push(...(f.also ?? []));
     const out = await runSession('language', this.#language, feeds, fetches);
@@ -120,15 +113,13 @@ export class ModelSessions {
   /** Euler steps over one prefix: `step` of `steps` at x_t [H·A] → v_t [H·A]. The prefix is fed as it is, at every step. */
   expert(prefix: KvView, steps: number): (x: Float32Array, step: number) => Promise<Float32Array> {
     const { model } = this.manifest;
-    const { layers, headDim } = model.language;
+    const { layers } = model.language;
     const tables = this.modulations(steps);
     const positions = Array.from({ length: model.horizon }, (_, h) => prefix.positions + h);
-    const feeds: Record<string, ort.Tensor> = { positions: int64(positions, [1, model.horizon]) };
-    const past = [1, prefix.positions, headDim];
-    for (let i = 0; i < layers; i++) {
-      feeds[`past_k_${i}`] = new ort.Tensor('float32', prefix.k[i] as Float32Array, past);
-      feeds[`past_v_${i}`] = new ort.Tensor('float32', prefix.v[i] as Float32Array, past);
-    }
+    const feeds: Feeds = {
+      positions: int64(positions, [1, model.horizon]),
+      ...pastFeeds(this.manifest, prefix),
+    };
     return async (x, step) => {
       const table = tables[step];
       if (!table) throw new OxygenError('INTERNAL', `denoise step ${step} of ${steps} does not exist`);

@@ -5,6 +5,7 @@ import { frameNoise } from '../core/noise';
 import type { Candidates, Executor, KvView, NewKv, PrefillResult, StepResult } from '../core/ports';
 import type { RunCosts } from '../core/run-costs';
 import type { Frame } from '../core/types';
+import { checkNoise } from './feeds';
 import type { LanguageResult, ModelSessions } from './model-sessions';
 import { deferred, RunWatch, type RunMonitor } from './run-watch';
 import type { EngineTime } from './time';
@@ -156,13 +157,7 @@ export async function denoise(
   prefix: KvView,
   trace?: (v: Float32Array, x: Float32Array) => void,
 ): Promise<Float32Array> {
-  const { horizon, actionDim } = sessions.manifest.model;
-  if (noise.length !== horizon * actionDim) {
-    throw new OxygenError(
-      'CONFIG_INVALID',
-      `the noise has ${noise.length} values, the engine needs ${horizon}x${actionDim}`,
-    );
-  }
+  checkNoise(sessions.manifest, noise);
   const dt = Math.fround(-1 / steps);
   const velocity = sessions.expert(prefix, steps);
   let x = noise.slice();

@@ -19,17 +19,17 @@ export interface TensorRtEngine {
   release(): Promise<void>;
 }
 
-/** `source`: on the CPU for checks. Throws ENGINE_*, RUNTIME_VERSION or PROVIDER_MISSING. */
+/** `source`, `decodeOn`: the CPU for checks. Throws ENGINE_*, RUNTIME_VERSION or PROVIDER_MISSING. */
 export async function loadTensorRt(
   dir: string,
   threads: number,
   spinUs: number,
   source: TensorRtSource = { on: 'tensorrt' },
+  decodeOn: 'cuda' | 'cpu' = source.on === 'cpu' ? 'cpu' : 'cuda',
 ): Promise<TensorRtEngine> {
   const frames = await TensorRtSessions.load(dir, { threads, spinUs }, source);
   try {
-    const provider = source.on === 'cpu' ? 'cpu' : 'cuda';
-    const language = await CudaSessions.load(dir, threads, spinUs, provider, ['decode']);
+    const language = await CudaSessions.load(dir, threads, spinUs, decodeOn, ['decode']);
     const release = async () => {
       await frames.release();
       await language.release();

@@ -9,10 +9,11 @@ import type { Frame } from '../core/types';
 import { imageTokens, longestPrefix } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
 import { TENSORRT_GRAPHS, type TensorRtGraph } from '../model/tensorrt-engine';
+import { denoiseFeeds, pastFeeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
 import { sessionOptions, type Pool } from './session-options';
-import { float32, floats, openSessions, runSession } from './session-run';
+import { floats, openSessions, runSession } from './session-run';
 import { tensorRtEngines, tensorRtMachine, type TensorRtMachine } from './tensorrt-key';
 
 type Sessions = Readonly<Record<TensorRtGraph, ort.InferenceSession>>;
@@ -99,21 +100,11 @@ export class TensorRtSessions {
 
   /** All Euler steps from noise [H·A] over the prefix (batch 1) → [H·A] normalised actions. Throws CONFIG_INVALID. */
   async denoise(noise: Float32Array, prefix: KvView): Promise<Float32Array> {
-    const { horizon, actionDim, denoiseSteps, expert, language } = this.manifest.model;
-    if (noise.length !== horizon * actionDim) {
-      const message = `the noise has ${noise.length} values, the engine needs ${horizon}x${actionDim}`;
-      throw new OxygenError('CONFIG_INVALID', message);
-    }
-    const { layers, headDim } = language;
-    const feeds: Record<string, ort.Tensor> = {
-      noise: float32(noise, [1, horizon, actionDim]),
-      modulations: float32(this.#modulations, [denoiseSteps, 2 * layers + 1, 3 * expert.width]),
+    const { denoiseSteps } = this.manifest.model;
+    const feeds = {
+      ...denoiseFeeds(this.manifest, noise, this.#modulations, denoiseSteps),
+      ...pastFeeds(this.manifest, prefix),
     };
-    const shape = [1, prefix.positions, headDim];
-    for (let i = 0; i < layers; i++) {
-      feeds[`past_k_${i}`] = float32(prefix.k[i] as Float32Array, shape);
-      feeds[`past_v_${i}`] = float32(prefix.v[i] as Float32Array, shape);
-    }
     const { actions } = await runSession('denoise', this.#sessions.denoise, feeds, ['actions']);
     return floats(actions);
   }

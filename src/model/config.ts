@@ -10,6 +10,9 @@ import {
   type GemmaSizes,
 } from './config-file';
 
+/** What hides a score: it becomes exactly zero after the softmax. */
+export const MASKED = -1e30;
+
 export interface ModelConfig {
   readonly name: string;
   readonly vision: {

@@ -1,11 +1,11 @@
 /** The summary as lines for a terminal. */
 import { columns } from '../core/columns';
+import { counted } from '../core/words';
 import type { Comparison, HorizonError, JointError, Quantiles, ReplaySummary } from './result';
 
 const fixed = (digits: number) => (v: number) => v.toFixed(digits);
 const [tenth, hundredth] = [fixed(1), fixed(2)];
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 /** Three significant digits, without an exponent where people would not write one. */
 function digits(value: number | null): string {

@@ -4,7 +4,7 @@ import { CudaSessions } from '../engine/cuda-sessions';
 import { ModelSessions } from '../engine/model-sessions';
 import { runsOn } from '../engine/open-engine';
 import type { Provider } from '../engine/providers';
-import { TensorRtSessions } from '../engine/tensorrt-sessions';
+import { loadTensorRt } from '../engine/tensorrt-engine';
 import { cpuEngine, readManifest, type Target } from '../model/manifest';
 import { cpuSubject } from './cpu-subject';
 import { cudaSubject } from './cuda-subject';
@@ -36,25 +36,20 @@ export async function openSubject(
     const message = `graphs for ${chosen} do not run on ${provider}; --provider ${runsOn(chosen).join(' or ')}, or cpu`;
     throw new OxygenError('USAGE', message);
   }
-  const cuda = () => CudaSessions.load(dir, threads, 0, provider === 'cpu' ? 'cpu' : 'cuda');
+  const onCuda = provider === 'cpu' ? 'cpu' : 'cuda';
   switch (chosen) {
     case 'cpu': {
       const sessions = await ModelSessions.load(cpuEngine(dir, manifest) ?? dir, threads);
       return { subject: cpuSubject(sessions), target: chosen, release: () => sessions.release() };
     }
     case 'cuda': {
-      const sessions = await cuda();
+      const sessions = await CudaSessions.load(dir, threads, 0, onCuda);
       return { subject: cudaSubject(sessions), target: chosen, release: () => sessions.release() };
     }
     case 'tensorrt': {
       const on = provider === 'tensorrt' ? 'tensorrt' : 'cpu';
-      const sessions = await TensorRtSessions.load(dir, { threads, spinUs: 0 }, { on });
-      const decoder = await cuda();
-      const release = async () => {
-        await sessions.release();
-        await decoder.release();
-      };
-      return { subject: tensorRtSubject(sessions, decoder), target: chosen, release };
+      const engine = await loadTensorRt(dir, threads, 0, { on }, onCuda);
+      return { subject: tensorRtSubject(engine), target: chosen, release: () => engine.release() };
     }
   }
 }

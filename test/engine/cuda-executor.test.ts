@@ -7,29 +7,15 @@ import { Frames, type Block } from '../../src/bench/workload';
 import { OxygenError } from '../../src/core/errors';
 import { RunCosts, type ModelRun } from '../../src/core/run-costs';
 import { sample } from '../../src/core/sampler';
-import type { TokensPerFrame } from '../../src/core/types';
 import { CudaExecutor, runForced } from '../../src/engine/cuda-executor';
 import type { DecodeFeeds } from '../../src/engine/cuda-feeds';
 import { CudaSessions } from '../../src/engine/cuda-sessions';
 import { dummyFrame, prefixCache } from '../../src/engine/deployment';
 import { warmUp } from '../../src/engine/warm-up';
 import { engineDir } from '../support/engines';
+import { fixed, HOOKS, SMALL_BLOCK } from './small-block';
 
-const fixed = (steps: number): TokensPerFrame => ({ kind: 'fixed', steps });
-const BLOCK: Block = {
-  mode: 'oxygen',
-  tokens: 9,
-  tokensPerFrame: fixed(3),
-  denoiseSteps: 3,
-  arrivals: parseArrivals('uniform:1'),
-  seed: 5,
-  first: 100,
-  warmUp: 2,
-  frames: 5,
-  executeMs: 30,
-  paced: false,
-};
-const HOOKS = { frame: (ready: () => void) => ready() };
+const BLOCK: Block = { ...SMALL_BLOCK, tokens: 9, frames: 5 };
 const OPTIONS = { attention: 'bidirectional', denoiseSteps: 3, seed: 1n } as const;
 
 let sessions: CudaSessions;

@@ -7,25 +7,11 @@ import { runBlock, type BlockResult } from '../../src/bench/block';
 import { compare } from '../../src/bench/equality';
 import { Frames, type Block } from '../../src/bench/workload';
 import { OxygenError } from '../../src/core/errors';
-import type { TokensPerFrame } from '../../src/core/types';
 import { ModelSessions, type LanguageFeeds } from '../../src/engine/model-sessions';
 import { engineDir } from '../support/engines';
+import { fixed, HOOKS, SMALL_BLOCK } from './small-block';
 
-const fixed = (steps: number): TokensPerFrame => ({ kind: 'fixed', steps });
-const BLOCK: Block = {
-  mode: 'oxygen',
-  tokens: 12,
-  tokensPerFrame: fixed(3),
-  denoiseSteps: 3,
-  arrivals: parseArrivals('uniform:1'),
-  seed: 5,
-  first: 100,
-  warmUp: 2,
-  frames: 8,
-  executeMs: 30,
-  paced: false,
-};
-const HOOKS = { frame: (ready: () => void) => ready() };
+const BLOCK: Block = { ...SMALL_BLOCK, tokens: 12, frames: 8 };
 const SAME = { near_ties: 0, differing: 0, chunk_max_difference: 0 };
 
 async function withEngine(name: Parameters<typeof engineDir>[0], use: (s: ModelSessions) => Promise<void>) {

@@ -3,11 +3,11 @@
  * softmax, rotary embedding and logits in float32. Attention is written out, so that its precision does not depend on the
  * kernel that a GPU would choose.
  */
-import type { ModelConfig } from '../../model/config';
+import { MASKED, type ModelConfig } from '../../model/config';
 import { EMBEDDING_NAMES } from '../../model/tensors';
 import type { Graph, Value } from '../graph';
 import { TOP_K } from '../language-graph';
-import { rotaryTables } from '../pi05-blocks';
+import { logSumExp, rotaryTables } from '../pi05-blocks';
 import type { HalfWeights } from './half-weights';
 
 /** What every block needs: the graph, the weights, the model. */
@@ -19,9 +19,6 @@ export interface Kit {
 
 const FLOAT = 1n;
 const FLOAT16 = 10n;
-/** Masked scores become exactly zero after the softmax. */
-const MASKED = -1e30;
-
 export const half = ({ g }: Kit, x: Value): Value => g.op('Cast', [x], { to: FLOAT16 });
 export const single = ({ g }: Kit, x: Value): Value => g.op('Cast', [x], { to: FLOAT });
 
@@ -175,8 +172,5 @@ export function candidates(kit: Kit, x: Value): Candidates {
   const exact = g.op('ReduceSum', [terms, g.ints(-1)], { keepdims: 0n });
   const [top, order] = g.ops('TopK', [exact, topK], 2, { axis: -1n }) as [Value, Value];
   const ids = g.op('GatherElements', [rough, order], { axis: -1n });
-  const peak = g.op('Slice', [highest, g.ints(0), g.ints(1), g.ints(-1)]);
-  const powers = g.op('Exp', [g.op('Sub', [logits, peak])]);
-  const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
-  return { top, ids, logSumExp: g.op('Add', [sum, peak]) };
+  return { top, ids, logSumExp: logSumExp(g, logits, highest) };
 }

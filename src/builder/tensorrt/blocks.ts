@@ -1,11 +1,8 @@
 /** Blocks of pi0.5 from operators that TensorRT's parser takes at opset 17; norms, softmax and angles in float32. */
-import type { ModelConfig } from '../../model/config';
+import { MASKED, type ModelConfig } from '../../model/config';
 import type { Graph, Value } from '../graph';
 import { rotaryTables } from '../pi05-blocks';
 import type { Layers } from './layers';
-
-/** Masked scores become exactly zero after the softmax. */
-const MASKED = -1e30;
 
 /** x/√(mean x² + ε), without a factor. */
 export function rms(g: Graph, c: ModelConfig, x: Value): Value {

@@ -7,6 +7,7 @@ import { imageTokens, longestPrefix, type ModelConfig } from '../../model/config
 import { EMBEDDING_NAMES, LANGUAGE, PROJECTOR, VISION } from '../../model/tensors';
 import type { Graph, Value } from '../graph';
 import { TOP_K } from '../language-graph';
+import { logSumExp } from '../pi05-blocks';
 import { flatPatches } from '../vision-graph';
 import {
   attention,
@@ -121,8 +122,6 @@ function candidates(g: Graph, l: Layers, c: ModelConfig, x: Value, table: Value)
   const top = g.output('top_logits', sorted, 'float', [1, 1, topK]);
   const ids = g.op('GatherElements', [rough, order], { axis: -1n });
   g.output('top_ids', g.op('Cast', [ids], { to: INT32 }), 'int32', [1, 1, topK]);
-  const most = g.op('Slice', [top, g.ints(0), g.ints(1), g.ints(-1)]);
-  const powers = g.op('Exp', [g.op('Sub', [logits, most])]);
-  const sum = g.op('Log', [g.op('ReduceSum', [powers, g.ints(-1)], { keepdims: 1n })]);
-  g.output('log_sum_exp', g.op('Squeeze', [g.op('Add', [sum, most]), g.ints(-1)]), 'float', [1, 1]);
+  const total = g.op('Squeeze', [logSumExp(g, logits, top), g.ints(-1)]);
+  g.output('log_sum_exp', total, 'float', [1, 1]);
 }
