@@ -1,18 +1,8 @@
 /** Builds an engine folder from a checkpoint: into a temporary folder first, renamed when everything is written. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OxygenError } from '../core/errors';
+import { Draft } from '../draft';
 import { imageTokens } from '../model/config';
 import {
   BUILDER_VERSION,
@@ -74,29 +64,33 @@ const CPU_PART = 2 / 3;
 
 export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions): Promise<Manifest> {
   const out = resolve(options.out);
-  refuseForeignFolder(out);
-  const temp = join(dirname(out), `.${basename(out)}.tmp-${process.pid}`);
-  rmSync(temp, { recursive: true, force: true });
-  mkdirSync(temp, { recursive: true });
+  const failure = (_: string, cause: Error): OxygenError =>
+    new OxygenError(
+      'BUILD_FAILED',
+      `cannot write ${out}: ${cause.message}; choose another --out, which may be written and has room`,
+      { cause },
+    );
+  let draft: Draft | null = null;
   try {
+    mkdirSync(dirname(out), { recursive: true });
+    draft = await Draft.folder(out, 'engine.json', failure);
     const { cpuPrecision, progress, target = 'cpu', ...own } = options;
     const inside = target === 'cpu' ? undefined : cpuPrecision;
     const first = inside === undefined ? 1 : 1 - CPU_PART;
     const finish = (dir: string, part: Pick<BuildOptions, 'target' | 'precision' | 'progress'>) =>
       finishFolder(dir, basename(out), checkpoint, { ...own, ...part });
     const { precision } = own;
-    const manifest = await finish(temp, { target, precision, progress: partOf(progress, 0, first) });
+    const manifest = await finish(draft.path, { target, precision, progress: partOf(progress, 0, first) });
     if (inside !== undefined) {
-      const folder = join(temp, CPU_FOLDER);
+      const folder = join(draft.path, CPU_FOLDER);
       mkdirSync(folder);
       await finish(folder, { target: 'cpu', precision: inside, progress: partOf(progress, first, 1) });
     }
-    replaceFolder(temp, out);
+    await draft.keep();
     return manifest;
   } catch (error) {
-    rmSync(temp, { recursive: true, force: true });
-    if (error instanceof OxygenError) throw error;
-    throw new OxygenError('BUILD_FAILED', `cannot write ${out}: ${String(error)}`, { cause: error });
+    await draft?.discard();
+    throw error instanceof OxygenError ? error : failure(out, error as Error);
   }
 }
 
@@ -198,22 +192,4 @@ function writeStatistics(
 
 function writeManifest(dir: string, manifest: Manifest): void {
   writeFileSync(join(dir, 'engine.json'), `${JSON.stringify(manifest, null, 1)}\n`);
-}
-
-/** An existing engine may be replaced; any other folder with content is somebody's work. */
-function refuseForeignFolder(out: string): void {
-  if (!existsSync(out)) return;
-  if (statSync(out).isDirectory() && (existsSync(join(out, 'engine.json')) || readdirSync(out).length === 0))
-    return;
-  throw new OxygenError('BUILD_FAILED', `${out} exists and is no engine folder; choose another --out`);
-}
-
-function replaceFolder(temp: string, out: string): void {
-  const fd = openSync(temp, 'r');
-  fsyncSync(fd);
-  closeSync(fd);
-  const old = join(dirname(out), `.${basename(out)}.old-${process.pid}`);
-  if (existsSync(out)) renameSync(out, old);
-  renameSync(temp, out);
-  rmSync(old, { recursive: true, force: true });
 }

@@ -8,10 +8,10 @@ import type { McapTypes } from '@mcap/core';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OxygenError, toOxygenError } from '../core/errors';
+import { Draft } from '../draft';
 import { serialiser } from '../ros/serialise';
 import { metadataYaml, offeredQos } from './bag-metadata';
 import type { RecordedTopic } from './bag-metadata';
-import { Draft, notWritten } from './draft';
 import { messageText } from './message-text';
 import { OrderedFile } from './ordered-file';
 
@@ -56,7 +56,9 @@ export class ResultBag {
    * that get no message. Throws RESULT_NOT_WRITTEN.
    */
   static async open(path: string, topics: readonly RecordedTopic[]): Promise<ResultBag> {
-    const draft = isFile(path) ? await Draft.file(path) : await Draft.folder(path, METADATA_FILE);
+    const draft = isFile(path)
+      ? await Draft.file(path, notWritten)
+      : await Draft.folder(path, METADATA_FILE, notWritten);
     let file: OrderedFile | null = null;
     try {
       await isLoaded;
@@ -153,10 +155,18 @@ export class ResultBag {
 
 const isFile = (path: string): boolean => path.endsWith('.mcap');
 
+const notWritten = (path: string, cause: Error): OxygenError =>
+  new OxygenError(
+    'RESULT_NOT_WRITTEN',
+    // The rest of a system error is the temporary name.
+    `${path}: ${cause.message.split(',')[0]}; choose a place that exists, may be written and has room`,
+    { cause },
+  );
+
 /** What the system refuses has its reason there; all else is what it is. */
 const asNotWritten = (path: string, cause: unknown): OxygenError =>
   typeof (cause as NodeJS.ErrnoException).syscall === 'string'
-    ? notWritten(path, cause)
+    ? notWritten(path, cause as Error)
     : toOxygenError(cause);
 
 async function register(
