@@ -1,20 +1,12 @@
 /** The summary as lines for a terminal. */
 import { columns } from '../core/columns';
 import { counted } from '../core/words';
+import { aligned, tenths } from '../report/numbers';
 import type { Comparison, HorizonError, JointError, Quantiles, ReplaySummary } from './result';
 
 const fixed = (digits: number) => (v: number) => v.toFixed(digits);
 const [tenth, hundredth] = [fixed(1), fixed(2)];
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-
-/** Three significant digits, without an exponent where people would not write one. */
-function digits(value: number | null): string {
-  if (value === null) return '-';
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e6) return value.toExponential(2);
-  return size >= 100 ? value.toFixed(0) : value.toPrecision(3);
-}
+const digits = (value: number | null) => (value === null ? '-' : aligned(value));
 
 export function printedReplay(summary: ReplaySummary): string[] {
   return [
@@ -49,7 +41,7 @@ function counts({ frames, chunks, actions, fresh_ratio, tokens, requests, rates 
   const notes = [
     '',
     '',
-    `${percent(fresh_ratio)} from a chunk`,
+    `${tenths(fresh_ratio)} % from a chunk`,
     `${steps} steps per frame, batch ${tenth(rates.batch_mean)}, at most ${rates.batch_max}`,
     ends.join(', '),
   ];

@@ -13,6 +13,20 @@ export function digits(value: number): string {
   return grouped(value);
 }
 
+/** Of any size: three significant digits, all of them shown, so that columns can be compared. */
+export function aligned(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size < 1e-4 || size >= 1e6) return value.toExponential(2);
+  return size < 999.5 ? value.toPrecision(3) : String(Math.round(value));
+}
+
+/** A share as a percentage of one decimal; one that is not all never reads as all. */
+export function tenths(share: number): string {
+  const value = 100 * share;
+  return (share < 1 ? Math.min(value, 99.9) : value).toFixed(1);
+}
+
 /** Whole numbers without decimals. */
 export const count = (value: number): string => (Number.isInteger(value) ? grouped(value) : digits(value));
 

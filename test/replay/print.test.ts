@@ -85,6 +85,26 @@ it('says what was played and what came of it', () => {
   ]);
 });
 
+it.each<[number, string]>([
+  [1, '100.0 % from a chunk'],
+  [0.9996, '99.9 % from a chunk'],
+  [0, '0.0 % from a chunk'],
+])('a fresh ratio of %d is %s: nearly all is not all', (fresh_ratio, said) => {
+  expect(printedReplay({ ...SUMMARY, fresh_ratio }).join('\n')).toContain(said);
+});
+
+it('a figure of any size has three digits', () => {
+  const of = (mae: number): string => {
+    const joint = { ...COMPARISON.joints[0]!, mae };
+    const lines = printedReplay({ ...SUMMARY, comparison: { ...COMPARISON, joints: [joint] } });
+    return lines.find(line => line.startsWith('yaw'))!.split(/ +/)[2]!;
+  };
+  const figures = [0, 1e-5, 0.00123456, 0.1, 12.345, 99.96, 999.7, 123456.7, 1e7];
+  expect(figures.map(of)).toEqual(
+    ['0', '1.00e-5', '0.00123', '0.100', '12.3', '100', '1000', '123457', '1.00e+7'], // prettier-ignore
+  );
+});
+
 const after = (lines: string[], begin: string): string[] =>
   lines.slice(lines.findIndex(line => line.startsWith(begin)));
 

@@ -1,5 +1,5 @@
 /** Words and figures that several sections use. */
-import { count, NONE, percent, unit } from '../../report/numbers';
+import { aligned, count, NONE, percent, tenths, unit } from '../../report/numbers';
 import type { ReplayResult } from '../result';
 
 /** `1 text`, `12 texts`. */
@@ -8,20 +8,15 @@ export const counted = (n: number, one: string, many = `${one}s`): string =>
 
 /** A share that is not all never reads as all. */
 export const nearly = (share: number): string =>
-  share > 0.99 && share < 1 ? `${(Math.floor(share * 1000) / 10).toFixed(1)}\u00a0%` : percent(share);
+  share > 0.99 && share < 1 ? `${tenths(share)}\u00a0%` : percent(share);
 
 /** A time of the bag: `12.34 s`; a short text takes a hundredth. */
 export const clock = (seconds: number): string => `${seconds.toFixed(2)}\u00a0s`;
 
 export const ms = (value: number | null): string => unit(value, 'ms');
 
-/** Of any size, in robot units: three digits, all of them shown, so that columns can be compared. */
-export function amount(value: number | null): string {
-  if (value === null) return NONE;
-  const size = Math.abs(value);
-  const text = size === 0 ? '0' : size < 1e-4 || size >= 1e6 ? value.toExponential(2) : value.toPrecision(3);
-  return minus(size >= 1000 && size < 1e6 ? String(Math.round(value)) : text);
-}
+/** Of any size, in robot units. */
+export const amount = (value: number | null): string => (value === null ? NONE : minus(aligned(value)));
 
 /** A value that somebody chose, such as a limit: as it was written. */
 export const plain = (value: number): string => minus(String(Number(value.toPrecision(6))));
