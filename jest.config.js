@@ -21,5 +21,6 @@ module.exports = {
   },
   testMatch: ['**/*.test.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.js',
+  globalTeardown: '<rootDir>/test/support/global-teardown.js',
   testTimeout: 60_000,
 };

@@ -2,12 +2,15 @@
 import { textsById } from '../ros/demo-scene';
 import { Peer, sleep, until } from '../ros/harness';
 import type { PeerEvent } from '../ros/harness';
+import { stalls } from '../support/stalls';
 import { measured, seconds, useRig } from './rig';
 
 const rig = useRig(() => ({ parameters: { max_tokens: 512, tokens_per_frame: 1 } }));
 const STRING = 'std_msgs/msg/String';
 /** On a quiet machine it is 70.0; a flood that harms the stream takes off far more. */
 const OFF_HZ = 5;
+/** On a quiet machine 0.02 s. */
+const GAP_S = 0.3;
 
 /** A serialised std_msgs/String: CDR, little endian; rclpy would not let such texts through. */
 function rawString(text: Buffer): string {
@@ -22,11 +25,19 @@ const sendRaw = (text: Buffer): void => rig.peer.publish('instruction', STRING, 
 const inForce = (text: string): Promise<PeerEvent> =>
   rig.peer.waitForMessage('status', msg => msg.instruction === text, 5000, rig.peer.events.length);
 
+interface Rate {
+  readonly hz: number;
+  readonly gap: number;
+  /** With what the machine itself took away meanwhile. */
+  readonly least: number;
+  readonly most: number;
+}
+
 /**
  * Ticks of the action timer per second while `during` runs, by the node's own count, and the longest time (s) that the
  * peer waited for a command; it has other things to do too.
  */
-async function rate(during: () => Promise<unknown>): Promise<{ hz: number; gap: number }> {
+async function rate(during: () => Promise<unknown>): Promise<Rate> {
   const { peer } = rig;
   const from = peer.events.length;
   const status = (): Promise<PeerEvent> =>
@@ -36,7 +47,19 @@ async function rate(during: () => Promise<unknown>): Promise<{ hz: number; gap: 
   const after = (await status()).msg;
   const times = peer.messages('action', from).map(event => event.t);
   const gap = Math.max(...times.slice(1).map((t, i) => t - times[i]!));
-  return { hz: (after.ticks - before.ticks) / (seconds(after.stamp) - seconds(before.stamp)), gap };
+  const taken = seconds(after.stamp) - seconds(before.stamp);
+  const lost = stalls(times[0]!, times.at(-1)!);
+  return {
+    hz: (after.ticks - before.ticks) / taken,
+    gap,
+    least: 70 - OFF_HZ - (70 * lost.total) / taken,
+    most: GAP_S + lost.longest,
+  };
+}
+
+function unharmed({ hz, least }: Rate): void {
+  expect(hz).toBeGreaterThan(least);
+  expect(hz).toBeLessThan(70 + OFF_HZ);
 }
 
 /** Another peer, since the one that counts commands must have time for them. */
@@ -48,21 +71,22 @@ const flood = (topic: string, type: string, field: string, msg: object): void =>
   shouter.send('burst', { topic, type, field, msg, count: 2000, qos: { depth: 2000 } });
 
 test('2,000 instructions in a burst: the newest wins, 70 Hz unharmed', async () => {
-  const { hz, gap } = await rate(async () => {
-    const last = rig.peer.waitForMessage('status', msg => msg.instruction === 'go to 1999', 8000);
+  const seen = await rate(async () => {
+    // What the transport drops of a flood is sent again every three seconds, 512 messages at a time.
+    const last = rig.peer.waitForMessage('status', msg => msg.instruction === 'go to 1999', 20_000);
     flood('instruction', STRING, 'data', { data: 'go to' });
     await last;
     await sleep(1000);
   });
-  measured(`flood of instructions: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
-  expect(gap).toBeLessThan(0.3);
-});
+  measured(`flood of instructions: ${seen.hz.toFixed(2)} Hz, longest gap`, seen.gap);
+  unharmed(seen);
+  expect(seen.gap).toBeLessThan(seen.most);
+}, 30_000);
 
 test('2,000 requests in a burst: those that were not taken are refused and counted, 70 Hz unharmed', async () => {
   const { peer } = rig;
   const from = peer.events.length;
-  const { hz, gap } = await rate(async () => {
+  const seen = await rate(async () => {
     const msg = { id: 'flood', text: 'Scene: ', max_tokens: 1 };
     await rig.drops(
       'QUEUE_FULL',
@@ -71,8 +95,8 @@ test('2,000 requests in a burst: those that were not taken are refused and count
     );
     await sleep(1000);
   });
-  measured(`flood of requests: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
+  measured(`flood of requests: ${seen.hz.toFixed(2)} Hz, longest gap`, seen.gap);
+  unharmed(seen);
   await until('an end of each', 8000, () =>
     [...textsById(peer, from).values()].every(stream => stream.at(-1)!.finish_reason !== ''),
   );
@@ -216,7 +240,7 @@ test('a listener of tokens that sleeps sees gaps in the numbers; nobody else not
     return seen() > 0;
   });
   const from = peer.events.length;
-  const { hz } = await rate(async () => {
+  const felt = await rate(async () => {
     for (let n = 0; n < 3; n++) peer.request({ id: `talk-${n}`, text: 'Scene: ' });
     for (let n = 0; n < 3; n++)
       await peer.waitForMessage(
@@ -224,7 +248,7 @@ test('a listener of tokens that sleeps sees gaps in the numbers; nobody else not
         msg => msg.request_id === `talk-${n}` && msg.finish_reason === 'end',
       );
   });
-  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
+  unharmed(felt);
   for (const [id, stream] of textsById(peer, from))
     if (id.startsWith('talk-'))
       expect(stream.map(token => token.sequence_number)).toEqual(stream.map((_, n) => n));
@@ -241,7 +265,7 @@ test('a reliable listener of commands and tokens that stands still blocks nothin
   const stuck = await Peer.start();
   await stuck.waitForMessage('action', () => true);
   stuck.kill('SIGSTOP');
-  const { hz, gap } = await rate(async () => {
+  const seen = await rate(async () => {
     peer.request({ id: 'past the stuck one', text: 'Scene: ' });
     await peer.waitForMessage(
       'language/tokens',
@@ -252,6 +276,6 @@ test('a reliable listener of commands and tokens that stands still blocks nothin
     await sleep(1500);
   });
   stuck.kill();
-  measured(`a stuck listener: ${hz.toFixed(2)} Hz, longest gap`, gap);
-  expect(Math.abs(hz - 70)).toBeLessThan(OFF_HZ);
+  measured(`a stuck listener: ${seen.hz.toFixed(2)} Hz, longest gap`, seen.gap);
+  unharmed(seen);
 });

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scene } from './demo-scene';
 import { demoScene, show, textsById } from './demo-scene';
-import { NodeProcess, Peer, killAll, sleep, until } from './harness';
+import { NodeProcess, Peer, killAll, peerClock, sleep, until } from './harness';
+import { stalls } from '../support/stalls';
 
 let folder: string;
 let scene: Scene;
@@ -105,13 +106,16 @@ test('tokens_per_frame 0 is auto: texts fill the time that the chunk plays, and 
     }
   };
   await talk(1500);
-  // Another process of the machine may take the time away: one window of four must be whole.
+  // Another process of the machine may take time away: one window of four must be whole, but for what the machine itself lost.
   let fresh = 0;
+  let wanted = 0.99;
   let replan = Infinity;
   let steps: number[] = [];
-  for (let window = 0; window < 4 && (fresh < 0.99 || replan > 5); window++) {
+  for (let window = 0; window < 4 && (fresh < wanted || replan > 5); window++) {
     const from = peer.events.length;
+    const begin = peerClock();
     await talk(2000);
+    wanted = 0.99 - stalls(begin, peerClock()).total / 2;
     const seen = peer.messages('status', from).map(event => event.msg);
     const grown = (field: string): number => seen.at(-1)[field] - seen[0][field];
     fresh = grown('fresh_ticks') / grown('ticks');
@@ -122,7 +126,7 @@ test('tokens_per_frame 0 is auto: texts fill the time that the chunk plays, and 
         `${Math.min(...steps)} to ${Math.max(...steps)} steps in a frame`,
     );
   }
-  expect(fresh).toBeGreaterThanOrEqual(0.99);
+  expect(fresh).toBeGreaterThanOrEqual(wanted);
   // Chunks play for 0.5 s; with the 5 steps of before, frames came at ten times that rate.
   expect(replan).toBeLessThanOrEqual(5);
   expect(Math.max(...steps)).toBeGreaterThan(20);
