@@ -69,10 +69,12 @@ test('ten frames, the clock jumps back, the same ten frames: twenty inferences (
   const second = peer.events.length;
   const requests = ['a', 'b'];
   for (const id of requests) peer.request({ id, text: 'Scene: ', max_tokens: 512, temperature: 50, seed: 1 });
+  // Heard before what was seen then, whatever the machine does: topics have no order among each other.
+  clock(100);
+  await node.says(/ROS time went back by 0\.9 s: everything begins anew/, 2000);
   await play();
   await sleep(200);
 
-  expect(node.log).toMatch(/ROS time went back by 0\.9 s: everything begins anew/);
   const [before, after] = [seen(first).slice(0, -seen(second).length), seen(second)];
   const stamps = Array.from({ length: FRAMES }, (_, n) => stampOf(100 + n / 10));
   expect(before.map(chunk => chunk.observation_stamp)).toEqual(stamps);
