@@ -50,8 +50,14 @@ export class Draft {
     await synchronised(this.path);
     // A folder does not take the place of one with content.
     const old = beside(this.#target, 'old');
-    if (existsSync(this.#target)) await rename(this.#target, old);
-    await rename(this.path, this.#target);
+    const replaces = existsSync(this.#target);
+    if (replaces) await rename(this.#target, old);
+    try {
+      await rename(this.path, this.#target);
+    } catch (error) {
+      if (replaces) await rename(old, this.#target);
+      throw error;
+    }
     await rm(old, { recursive: true, force: true });
   }
 
@@ -67,8 +73,14 @@ export class Draft {
   }
 }
 
+/** The process that left this name behind when it was killed; null: it is no name of a draft. */
+export function leftBy(name: string): number | null {
+  const pid = /^\..+\.(?:part|old)-(\d+)$/.exec(name)?.[1];
+  return pid === undefined ? null : Number(pid);
+}
+
 /** The number keeps runs apart that write to the same place at the same time. */
-const beside = (path: string, what: string): string =>
+const beside = (path: string, what: 'part' | 'old'): string =>
   join(dirname(resolve(path)), `.${basename(path)}.${what}-${process.pid}`);
 
 const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
@@ -76,6 +88,9 @@ const isFolder = (path: string): boolean => existsSync(path) && statSync(path).i
 /** On the disk: a name must not outlive what it stands for. */
 async function synchronised(folder: string): Promise<void> {
   const handle = await open(folder);
-  await handle.sync();
-  await handle.close();
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

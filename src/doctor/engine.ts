@@ -1,6 +1,7 @@
 /** Checks of an engine folder: everything that loading checks, and what would take too long there. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { leftBy } from '../draft';
 import { CudaSessions } from '../engine/cuda-sessions';
 import { ModelSessions } from '../engine/model-sessions';
 import { tensorRtEngines, tensorRtMachine } from '../engine/tensorrt-key';
@@ -122,8 +123,8 @@ const leftoversCheck = (dir: string): Check => ({
   run: () => {
     const parent = dirname(resolve(dir));
     const left = readdirSync(parent).filter(name => {
-      const pid = /^\..+\.(?:tmp|old)-(\d+)$/.exec(name)?.[1];
-      return pid !== undefined && !isRunning(Number(pid));
+      const pid = leftBy(name);
+      return pid !== null && !isRunning(pid);
     });
     return left.map(name => warning(`an interrupted build left ${join(parent, name)}`, 'remove that folder'));
   },

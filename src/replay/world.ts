@@ -3,7 +3,7 @@
 export interface World {
   /** Nanoseconds since the beginning of what is played. */
   readonly nowNs: number;
-  /** Calls at that time; now, if it is past. Returns what takes it back. */
+  /** Calls at that time, of whole nanoseconds; now, if it is past. Returns what takes it back. */
   at(ns: number, call: () => void): () => void;
   /** Calls when what is being done now is done. */
   soon(call: () => void): void;
@@ -47,7 +47,7 @@ export class VirtualWorld implements World {
   }
 
   at(ns: number, call: () => void, owner: Owner = 'node'): () => void {
-    const event: Event = { ns: Math.max(ns, this.#nowNs), owner, call };
+    const event: Event = { ns: Math.max(Math.round(ns), this.#nowNs), owner, call };
     let i = this.#events.length;
     while (i > 0 && this.#events[i - 1]!.ns > event.ns) i--;
     this.#events.splice(i, 0, event);
@@ -68,7 +68,7 @@ export class VirtualWorld implements World {
         this.#stirred = true;
         resolve();
       };
-      this.at(this.#nowNs + Math.round(ms * 1e6), end, 'engine');
+      this.at(this.#nowNs + ms * 1e6, end, 'engine');
     });
   }
 

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding } from '../../src/doctor/check';
 import { engineCheck } from '../../src/doctor/engine';
+import { Draft } from '../../src/draft';
 import { hashFile, type Manifest } from '../../src/model/manifest';
 import { engineDir, ROOT } from '../support/engines';
 import { faultsIn, findingsOf } from './findings';
@@ -212,9 +213,10 @@ test('weights outside the folder are named, and so is a graph that is none', asy
 });
 
 test('what a killed build left behind', async () => {
-  mkdirSync(join(parent, '.tiny.tmp-999999999'));
-  mkdirSync(join(parent, `.tiny.tmp-${process.pid}`));
+  const { path } = await Draft.folder(dir, 'engine.json', (_, why) => why);
+  const dead = path.replace(String(process.pid), '999999999');
+  mkdirSync(dead);
   const left = (await doctor()).filter(finding => finding.name === 'leftovers');
   expect(left).toHaveLength(1);
-  expect(left[0]!.what).toContain('.tiny.tmp-999999999');
+  expect(left[0]!.what).toContain(dead);
 });

@@ -132,7 +132,7 @@ describe('fast', () => {
     const file = at('parameters.yaml');
     writeFileSync(
       file,
-      `/**:\n  ros__parameters:\n    standing_requests: [narration]\n    narration.text: 'Scene: '\n    status_rate_hz: 4.0\n`,
+      `/**:\n  ros__parameters:\n    standing_requests: [narration]\n    narration.text: 'Scene: '\n    status_rate_hz: 7.0\n`,
     );
     const summary = await played('standing', '--duration', '2', '--params-file', file, '--param', 'speed_scale:=0.5',
       '--instruction', 'reach the red block', '--remap', 'instruction:=/none', '--remap', 'language_request:=/nobody'); // prettier-ignore

@@ -66,6 +66,24 @@ test('time stands still while something is held, however long that takes and wha
   expect(seen).toEqual(['held until 10', '12', 'passed at 15', '16']);
 });
 
+test('time has whole nanoseconds, whatever rate somebody has', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.double({ min: 0.1, max: 1000, noNaN: true }), async hz => {
+      const world = new VirtualWorld();
+      const seen: number[] = [];
+      const again = (): void => {
+        seen.push(world.nowNs);
+        if (seen.length < 4) world.at(world.nowNs + 1e9 / hz, again);
+      };
+      world.at(1e9 / hz, again);
+      void world.pass(1e3 / hz);
+      await world.advance(5e10);
+      expect(seen.map(BigInt)).toHaveLength(4);
+    }),
+    { numRuns: 30 },
+  );
+});
+
 test('held work that fails lets time go on', async () => {
   const world = new VirtualWorld();
   const failed: string[] = [];
