@@ -15,6 +15,8 @@ export class BenchProcess {
   readonly #child: ChildProcess;
   readonly #name: string;
   #waiting: Waiting | null = null;
+  /** Why it is not there any more. */
+  #ended: OxygenError | null = null;
   #onFrame: () => void = () => undefined;
 
   private constructor(name: string) {
@@ -43,6 +45,8 @@ export class BenchProcess {
   order<T extends Order>(order: T, onFrame: () => void = () => undefined): Promise<Replies[T['type']]> {
     this.#onFrame = onFrame;
     return new Promise((resolve, reject) => {
+      // It may have ended while nobody waited for it.
+      if (this.#ended) return reject(this.#ended);
       this.#waiting = { resolve, reject };
       this.#send(order);
     });
@@ -82,11 +86,12 @@ export class BenchProcess {
 
   #onExit(how: string): void {
     const hint = how === 'SIGKILL' ? '; memory may have run out' : '';
-    this.#settle(({ reject }) =>
-      reject(
-        new OxygenError('ENGINE_DOWN', `the bench process for ${this.#name} was ended by ${how}${hint}`),
-      ),
+    const ended = new OxygenError(
+      'ENGINE_DOWN',
+      `the bench process for ${this.#name} was ended by ${how}${hint}`,
     );
+    this.#ended ??= ended;
+    this.#settle(({ reject }) => reject(ended));
   }
 
   #settle(how: (waiting: Waiting) => void): void {

@@ -119,7 +119,7 @@ class ForkedEngine implements EngineClient {
     this.#watchdog.stop();
     if (this.#retry) clearTimeout(this.#retry);
     const child = this.#child;
-    if (!child) return;
+    if (child?.pid === undefined) return;
     const exited = new Promise<void>(resolve => child.once('exit', () => resolve()));
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     if (child.connected) child.send({ type: 'stop' } satisfies ToEngine);
@@ -138,10 +138,18 @@ class ForkedEngine implements EngineClient {
     });
     this.#child = child;
     child.on('message', messages => (messages as FromEngine[]).forEach(m => this.#onMessage(m)));
-    child.on('exit', (code, signal) => this.#onExit(code, signal));
-    child.on('error', error => this.#log(`engine process: ${error.message}`));
+    child.on('exit', (code, signal) =>
+      this.#onExit(signal ? `was ended by ${signal}` : `ended with code ${String(code)}`),
+    );
+    child.on('error', error => {
+      // One that never ran has no exit.
+      if (child.pid === undefined && this.#child === child)
+        this.#onExit(`could not be started: ${error.message}`);
+      else this.#log(`engine process: ${error.message}`);
+    });
     this.#configured = this.#options;
-    child.send({ type: 'configure', options: this.#configured } satisfies ToEngine);
+    if (child.pid !== undefined)
+      child.send({ type: 'configure', options: this.#configured } satisfies ToEngine);
     this.#watchdog.start();
   }
 
@@ -179,12 +187,12 @@ class ForkedEngine implements EngineClient {
     this.#events$.next(message);
   }
 
-  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+  /** `how`: what became of the process. */
+  #onExit(how: string): void {
     this.#watchdog.stop();
     this.#child = null;
     this.#ready = false;
     this.#goodChunks = 0;
-    const how = signal ? `was ended by ${signal}` : `ended with code ${String(code)}`;
     const reason =
       this.#killReason ??
       (this.#fatal ? `${this.#fatal.code}: ${this.#fatal.message}` : `the engine process ${how}`);

@@ -1,5 +1,7 @@
 /** The engine as a process: pull protocol, death, hang and stop, with the real demo engine. */
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { filter, firstValueFrom, take, timeout, toArray } from 'rxjs';
 import type * as ClientModule from '../../src/engine/client';
 import type { EngineOptions, FromEngine } from '../../src/engine/protocol';
@@ -207,4 +209,61 @@ it('stops within two seconds, in the middle of its work', async () => {
   await robot.client.stop();
   expect(performance.now() - start).toBeLessThan(2000);
   expect(() => process.kill(pid, 0)).toThrow();
+});
+
+it('a process that cannot be started is down, tried again, given up; the end waits for nothing', async () => {
+  const script = join(ROOT, 'dist/engine/client.js');
+  const spoilt = `
+    const { createEngineClient } = require(${JSON.stringify(script)});
+    const log = [];
+    const client = () => createEngineClient({ tunables: {} }, line => log.push(line));
+    process.execPath = '/nowhere/node';
+    (async () => {
+      const first = client();
+      const told = await first.start().catch(({ code, message }) => ({ code, message }));
+      await first.stop();
+      const early = client();
+      const unheard = early.start().catch(({ code }) => code);
+      await early.stop();
+      console.log(JSON.stringify({ told, early: await unheard, pid: String(first.pid), log }));
+    })();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', spoilt], { timeout: 20_000 });
+  expect(JSON.parse(stdout)).toEqual({
+    told: {
+      code: 'ENGINE_DOWN',
+      message: expect.stringMatching(/could not be started: spawn .* ENOENT/) as string,
+    },
+    early: 'ENGINE_DOWN',
+    pid: 'undefined',
+    log: [],
+  });
+});
+
+it('one that cannot be started again is tried again, until it can', async () => {
+  const script = join(ROOT, 'dist/engine/client.js');
+  const spoilt = `
+    const { createEngineClient } = require(${JSON.stringify(script)});
+    const log = [];
+    const client = createEngineClient(${JSON.stringify(OPTIONS, (_, v: unknown) => (typeof v === 'bigint' ? Number(v) : v))}, line => log.push(line));
+    const downs = [];
+    client.events$.subscribe(e => e.type === 'down' && downs.push(e.reason));
+    (async () => {
+      await client.start();
+      const path = process.execPath;
+      process.execPath = '/nowhere/node';
+      process.kill(client.pid, 'SIGKILL');
+      while (downs.length < 2) await new Promise(r => setTimeout(r, 10));
+      process.execPath = path;
+      await new Promise(r => client.events$.subscribe(e => e.type === 'up' && r()));
+      await client.stop();
+      console.log(JSON.stringify({ downs, restarts: client.restarts, log }));
+    })();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', spoilt], { timeout: 30_000 });
+  const { downs, restarts, log } = JSON.parse(stdout) as { downs: string[]; restarts: number; log: string[] };
+  expect(downs[0]).toMatch(/was ended by SIGKILL/);
+  expect(downs[1]).toMatch(/could not be started: spawn .* ENOENT/);
+  expect(restarts).toBe(2);
+  expect(log.join('\n')).toMatch(/could not be started.*; starting again in 500 ms/);
 });
