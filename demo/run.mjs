@@ -165,13 +165,18 @@ const runDemo = async (options, env) => {
  * Runs the demo to its end and sets the exit code: 0 also after Ctrl-C, 1 when a process failed, 2 for a wrong
  * command line.
  * @param {string[]} args command line, see HELP
- * @param {NodeJS.ProcessEnv} env with ROS 2 and this package in its paths; OXYGEN_PYTHON names another Python
+ * @param envOf called when the command line is right: gives the environment with ROS 2 and this package in its paths,
+ *   or undefined when that cannot be had; OXYGEN_PYTHON in it names another Python
  */
-export const main = async (args, env = process.env) => {
+export const main = async (args, envOf = () => process.env) => {
   try {
     const options = readOptions(args);
-    if (options.help) console.log(HELP);
-    else process.exitCode = await runDemo(options, env);
+    if (options.help) {
+      console.log(HELP);
+      return;
+    }
+    const env = await envOf();
+    process.exitCode = env === undefined ? 1 : await runDemo(options, env);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     console.error(`${error.message}\n\n${HELP}`);

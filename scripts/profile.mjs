@@ -1,16 +1,20 @@
-// Where a frame's time goes, operator by operator, by ONNX Runtime's profiler: node scripts/profile.mjs ENGINE [THREADS]
+// Where a frame's time goes, operator by operator, by ONNX Runtime's profiler.
 // Prints one table per run: vision, prefill, one denoise step, decode steps of 1, 8 and 30 rows.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { readCommandLine } from './setup/command-line.mjs';
 
+const USAGE = `Usage: node scripts/profile.mjs ENGINE [THREADS]
+
+Where a frame's time goes, operator by operator, as ONNX Runtime's profiler sees it. THREADS: all cores unless given.
+
+  --help  this text`;
+
+const { positionals } = readCommandLine(USAGE, { operands: [1, 2] });
+const [engine, threads = String(availableParallelism())] = positionals;
 const require = createRequire(import.meta.url);
-const [engine, threads = String(availableParallelism())] = process.argv.slice(2);
-if (engine === undefined) {
-  console.error('usage: node scripts/profile.mjs ENGINE [THREADS]');
-  process.exit(2);
-}
 const ort = require('onnxruntime-node');
 const { ModelSessions } = require('../dist/engine/model-sessions.js');
 const { denoise, runDecode, runPrefill } = require('../dist/engine/onnx-executor.js');

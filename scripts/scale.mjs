@@ -1,19 +1,26 @@
 // Does the builder hold at full size? Builds the real pi0.5 dimensions from formula weights and from a bfloat16
 // checkpoint of 7 GB, runs one frame and four decode steps, and has numpy evaluate the first and the last language
 // layer from the same inputs.
-//   node scripts/scale.mjs [--config config/pi05.json] [--dir FOLDER] [--precision int8] [--seed 1]
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from './setup/command-line.mjs';
 import { at, VENV_PYTHON } from './setup/paths.mjs';
 
-const require = createRequire(import.meta.url);
-const { writeFormulaCheckpoint } = require('./formula-checkpoint.cjs');
-const load = name => require(at(`dist/${name}.js`));
-const { values: o } = parseArgs({
+const USAGE = `Usage: node scripts/scale.mjs [--config FILE] [--dir FOLDER] [--precision P] [--seed N]
+
+Builds a model of full size from formula weights and from a bfloat16 checkpoint, runs one frame and four decode steps,
+and compares two language layers with numpy. pi0.5 takes 15 GB of disk in int8, 33 GB in fp32.
+
+  --config FILE    sizes of the model (config/pi05.json)
+  --dir FOLDER     where to build; it is deleted first and last (oxygen-scale in the folder for temporary files)
+  --precision P    int8 (default) or fp32
+  --seed N         of the weights (1)
+  --help           this text`;
+
+const { values: o } = readCommandLine(USAGE, {
   options: {
     config: { type: 'string', default: at('config/pi05.json') },
     dir: { type: 'string', default: path.join(os.tmpdir(), 'oxygen-scale') },
@@ -21,6 +28,9 @@ const { values: o } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
+const require = createRequire(import.meta.url);
+const { writeFormulaCheckpoint } = require('./formula-checkpoint.cjs');
+const load = name => require(at(`dist/${name}.js`));
 const DECODE_STEPS = 4;
 /** The part of a reference's standard deviation that a layer may be off: measured 0.7 % to 3.1 % in int8. */
 const LIMITS = { fp32: 1e-4, int8: 0.04 };

@@ -10,6 +10,14 @@ import { setUp } from './setup/runner.mjs';
 import { allSteps } from './setup/steps.mjs';
 import { summary } from './setup/test-summary.mjs';
 
+const HELP = `Usage: npm test [-- ARGUMENTS OF JEST]
+
+Sets up what is missing, then checks types, lint and formatting and runs every test, one file after the other. The last
+line counts the tests; the exit code is 0 only if nothing failed. Arguments go to jest: npm test -- test/core runs the
+tests of that folder, npm test -- -t WORDS those with these words in their name.
+
+  --help  this text`;
+
 const REPORT = path.join(STATE, 'jest.json');
 
 /** Runs a tool of node_modules with its output shown; resolves with true if it succeeded. */
@@ -57,7 +65,9 @@ const main = async jestArgs => {
   return result.ok ? 0 : 1;
 };
 
-if (await setUp(allSteps)) {
+if (process.argv.includes('--help')) {
+  console.log(HELP);
+} else if (await setUp(allSteps)) {
   process.exitCode = await main(process.argv.slice(2));
 } else {
   console.log('0 passed, 1 failed, 0 skipped');
