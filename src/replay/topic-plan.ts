@@ -3,6 +3,7 @@ import type { BagTopic } from '../bag/types';
 import { OxygenError } from '../core/errors';
 import type { CameraInput, Robot } from '../core/robot';
 import type { TopicSpec } from '../ros/topics';
+import { NODE_NAME } from '../ros/params';
 import { cameraTopic, INPUTS, OUTPUTS, stateTopic } from '../ros/topics';
 import { isRecordedActionType, RECORDED_ACTION_TYPES } from './recorded-actions';
 import type { RecordedActionType } from './recorded-actions';
@@ -139,13 +140,13 @@ function recordedActions(
   return null;
 }
 
-/** As ROS resolves names: relative ones below the namespace; then the remaps, whose left side may be relative too. */
+/** As ROS resolves names: relative ones below the namespace, ~/ ones below the node; then the remaps, whose left side may be relative too. */
 export function resolved(
   name: string,
   { namespace, remaps }: Pick<TopicNames, 'namespace' | 'remaps'>,
 ): string {
   const absolute = (one: string): string =>
-    one.startsWith('/') ? one : `${namespace.replace(/\/$/, '')}/${one}`;
+    one.startsWith('/') ? one : `${namespace.replace(/\/$/, '')}/${one.replace(/^~\//, `${NODE_NAME}/`)}`;
   for (const [from, to] of remaps) if (absolute(from) === absolute(name)) return absolute(to);
   return absolute(name);
 }

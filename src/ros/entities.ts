@@ -1,4 +1,5 @@
 /** Opens what the table of topics says, with the QoS overrides of the parameters, and closes it again. */
+import { OxygenError, toOxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
 import { readCamera, readJointState } from './cdr';
 import type { CameraMessage } from './ingest';
@@ -43,20 +44,27 @@ export class Entities implements OpenTopics {
   readonly #node: RclNode;
   readonly #close: (() => void)[] = [];
 
+  /** All or nothing. @throws OxygenError CONFIG_INVALID with the name that cannot be opened. */
   constructor(rcl: Rcl, node: RclNode, robot: Robot, actionType: ActionType, handlers: Handlers) {
     this.#node = node;
     const outputs = outputsOf(actionType);
-    this.outputs = publishersOf(rcl, node, outputs);
-    const inputs = this.#subscribe(rcl, robot, handlers);
-    this.#serve(handlers);
-    this.topics = [...Object.values(outputs), ...inputs].map(topic => ({
-      ...topic,
-      name: node.resolveTopicName(topic.name),
-    }));
+    try {
+      this.outputs = publishersOf(rcl, node, outputs, publisher =>
+        this.#close.push(() => node.destroyPublisher(publisher)),
+      );
+      const inputs = this.#subscribe(rcl, robot, handlers);
+      this.#serve(handlers);
+      this.topics = [...Object.values(outputs), ...inputs].map(topic => ({
+        ...topic,
+        name: node.resolveTopicName(topic.name),
+      }));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   close(): void {
-    for (const publisher of Object.values(this.outputs)) this.#node.destroyPublisher(publisher);
     for (const close of this.#close.splice(0)) close();
   }
 
@@ -64,13 +72,10 @@ export class Entities implements OpenTopics {
   #subscribe(rcl: Rcl, robot: Robot, handlers: Handlers): readonly TopicSpec[] {
     const inputs: TopicSpec[] = [];
     const subscribe = (topic: TopicSpec, options: object, callback: SubscriptionCallback): void => {
-      const qos = qosProfile(rcl, topic);
-      const subscription = this.#node.createSubscription(
-        topic.type,
-        topic.name,
-        { ...qos, ...options },
-        callback,
-      );
+      const subscription = opened('topic', topic.name, () => {
+        const qos = qosProfile(rcl, topic);
+        return this.#node.createSubscription(topic.type, topic.name, { ...qos, ...options }, callback);
+      });
       this.#close.push(() => this.#node.destroySubscription(subscription));
       inputs.push(topic);
     };
@@ -87,7 +92,7 @@ export class Entities implements OpenTopics {
     for (const topic of [INPUTS.instruction, INPUTS.instructionLatched]) {
       subscribe(topic, {}, (message: StringMessage, info: RclMessageInfo) =>
         handlers.instruction(message.data, {
-          publisher: String(info.publisherGid),
+          publisher: Buffer.from(info.publisherGid).toString('hex'),
           sentNs: info.sourceTimestamp,
         }),
       );
@@ -104,12 +109,14 @@ export class Entities implements OpenTopics {
       { type, name }: { type: string; name: string },
       answer: (data: boolean) => string,
     ): void => {
-      const service = this.#node.createService(
-        type,
-        name,
-        {},
-        (request: { readonly data?: boolean }, response: RclServiceResponse) =>
-          response.send({ success: true, message: answer(request.data === true) }),
+      const service = opened('service', name, () =>
+        this.#node.createService(
+          type,
+          name,
+          {},
+          (request: { readonly data?: boolean }, response: RclServiceResponse) =>
+            response.send({ success: true, message: answer(request.data === true) }),
+        ),
       );
       this.#close.push(() => this.#node.destroyService(service));
     };
@@ -118,14 +125,33 @@ export class Entities implements OpenTopics {
   }
 }
 
+/** `created` hears of each one at once: a later one may fail. */
 function publishersOf<K extends string>(
   rcl: Rcl,
   node: RclNode,
   topics: Readonly<Record<K, TopicSpec>>,
+  created: (publisher: RclPublisher) => void = () => undefined,
 ): Readonly<Record<K, RclPublisher>> {
-  const publishers = Object.entries<TopicSpec>(topics).map(([key, topic]) => [
-    key,
-    publishingBytes(node.createPublisher(topic.type, topic.name, qosProfile(rcl, topic)), topic.type),
-  ]);
+  const publishers = Object.entries<TopicSpec>(topics).map(([key, topic]) => {
+    const publisher = opened('topic', topic.name, () =>
+      node.createPublisher(topic.type, topic.name, qosProfile(rcl, topic)),
+    );
+    created(publisher);
+    return [key, publishingBytes(publisher, topic.type)];
+  });
   return Object.fromEntries(publishers) as Record<K, RclPublisher>;
+}
+
+/** What rclnodejs refuses to open has a name, namespace, remap or QoS that somebody has set: no bug of ours. */
+function opened<T>(what: 'topic' | 'service', name: string, open: () => T): T {
+  try {
+    return open();
+  } catch (cause) {
+    const { message } = toOxygenError(cause);
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `${what} ${name} cannot be opened: ${message}. Look at its name, the namespace, remaps and qos_overrides`,
+      { cause },
+    );
+  }
 }

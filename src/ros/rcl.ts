@@ -32,7 +32,7 @@ export interface RclServiceResponse {
 
 export interface RclMessageInfo {
   readonly sourceTimestamp: bigint;
-  readonly publisherGid: unknown;
+  readonly publisherGid: Uint8Array;
 }
 
 export interface SetParametersResult {

@@ -9,9 +9,11 @@ import type { Robot } from '../core/robot';
 import { readSmallFile } from '../model/small-file';
 import { PLATFORMS } from '../policies/platforms';
 import type { Platform } from '../policies/platforms';
+import { topicNameFault } from './topics';
 import { refusedYaml } from './yaml-guard';
 
-const word = z.string().min(1);
+/** Names become those of parameters and messages, where a NUL would be the end. */
+const word = z.string().regex(/^\P{Cc}+$/u, 'must be text without control characters, not empty');
 const finite = z.number().refine(Number.isFinite, 'must be finite');
 
 const cameraSchema = z.strictObject({
@@ -130,7 +132,12 @@ export function parseRobot(text: string, source: string): Robot {
     ...duplicates(robot.actions.map(action => action.name)).map(name => `actions: ${name} is listed twice`),
     ...duplicates(robot.cameras.map(camera => camera.topic)).map(topic => `cameras: two slots use ${topic}`),
   ];
-  faults.push(...rateFaults(robot), ...platformFaults(robot, platform), ...relativeFaults(robot));
+  faults.push(
+    ...topicFaults(robot),
+    ...rateFaults(robot),
+    ...platformFaults(robot, platform),
+    ...relativeFaults(robot),
+  );
   if (faults.length > 0) throw invalid(source, faults);
   return robot;
 }
@@ -153,6 +160,15 @@ function relativeFaults(robot: Robot): readonly string[] {
     if (index === null) return [];
     if (index === -1) return [`${key}: ${joint} is not among state.joints; name it there or with "joint"`];
     return kind === 'position' ? [] : [`${key}: only a position can be relative to the state, not a ${kind}`];
+  });
+}
+
+/** A slot without a topic gives its name to one. */
+function topicFaults({ cameras, state }: Robot): readonly string[] {
+  const keyed = cameras.map(({ slot, topic }) => ({ key: `cameras.${slot}`, topic }));
+  return [...keyed, { key: 'state', topic: state.topic }].flatMap(({ key, topic }) => {
+    const fault = topicNameFault(topic);
+    return fault === null ? [] : [`${key}.topic: ${fault}`];
   });
 }
 

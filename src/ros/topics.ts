@@ -41,6 +41,24 @@ export const ACTION_MESSAGES = {
   joint_trajectory: 'trajectory_msgs/msg/JointTrajectory',
 } as const;
 
+/** Parts of letters, digits and _, none beginning with a digit; the full name has at most 247 letters. */
+const TOPIC_NAME = /^(~?\/)?[A-Za-z_]\w*(\/[A-Za-z_]\w*)*$/;
+const MAX_TOPIC_LETTERS = 247;
+
+/**
+ * Why ROS 2 would not open a topic of this name; null: it may be. Substitutions such as {ns} are not taken: bags and
+ * QoS overrides know topics by their names, and a namespace does the same.
+ */
+export function topicNameFault(name: string): string | null {
+  if (name.length > MAX_TOPIC_LETTERS)
+    return `the name has ${name.length} letters, more than ${MAX_TOPIC_LETTERS}`;
+  if (TOPIC_NAME.test(name)) return null;
+  return (
+    `'${name}' is no topic name; parts of letters, digits and _ are allowed, none beginning with a digit, with one ` +
+    '/ between them, and / or ~/ in front'
+  );
+}
+
 /** While the node is configured. */
 export const OUTPUTS = {
   action: output('action', ACTION_MESSAGES.multi_array, reliable(1)),

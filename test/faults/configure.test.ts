@@ -119,10 +119,22 @@ test.each<[string, () => void, RegExp]>([
     () => rewrite(robot, text => text.replace('train_hz: 20', 'train_hz: 20, execute_steps: 11')),
     /execute_steps: 11, but a chunk of the engine demo has 10 steps/,
   ],
+  [
+    'names a topic that ROS does not open',
+    () => rewrite(robot, text => text.replace('topic: joint_states', 'topic: joint states')),
+    /robot\.yaml: state\.topic: 'joint states' is no topic name/,
+  ],
 ])('robot file: it %s', async (_, harm, says) => {
   mend();
   harm();
   await refused('ROBOT_FILE_INVALID', says);
+});
+
+test('a topic that only ROS can refuse: its full name is too long', async () => {
+  mend();
+  const name = 'a'.repeat(247);
+  rewrite(robot, text => text.replace('topic: joint_states', `topic: ${name}`));
+  await refused('CONFIG_INVALID', new RegExp(`topic ${name} cannot be opened: `));
 });
 
 test('a hostile engine.json: bounded, refused, no file outside of the folder is read', async () => {

@@ -74,13 +74,9 @@ test('namespaces and remaps resolve names as ROS does', () => {
     ['/arm/action', 'cmd'],
   ]);
   const names = { namespace: '/arm', remaps };
-  expect(['joint_states', 'action', '/arm/action', '/x', 'y'].map(name => resolved(name, names))).toEqual([
-    '/js',
-    '/arm/cmd',
-    '/arm/cmd',
-    '/x',
-    '/arm/y',
-  ]);
+  expect(
+    ['joint_states', 'action', '/arm/action', '/x', 'y', '~/y'].map(name => resolved(name, names)),
+  ).toEqual(['/js', '/arm/cmd', '/arm/cmd', '/x', '/arm/y', '/arm/oxygen/y']);
   const topics = {
     '/arm/camera/base_0_rgb/image_raw': 'image',
     '/wrist/image/compressed': 'compressed',

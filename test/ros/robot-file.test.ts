@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OxygenError } from '../../src/core/errors';
 import { checkRobot, parseRobot, readRobotFile } from '../../src/ros/robot-file';
@@ -81,6 +81,26 @@ test.each<[string, (text: string) => string, RegExp]>([
   ['an unknown key', t => `${t}colour: red\n`, /colour/],
   ['a word for a number', t => t.replace('train_hz: 20', 'train_hz: fast'), /rates\.train_hz/],
   ['a joint twice', t => t.replace('joints: [yaw', 'joints: [wrist'), /wrist is listed twice/],
+  [
+    'a camera topic that ROS does not open',
+    t => t.replace('topic: camera/base_0_rgb/image_raw', 'topic: camera/base-0/image_raw'),
+    /cameras\.base_0_rgb\.topic: 'camera\/base-0\/image_raw' is no topic name; .* are allowed/,
+  ],
+  [
+    'a slot that gives its name to such a topic',
+    t => t.replace(/base_0_rgb: .*/, '"base 0": {}'),
+    /cameras\.base 0\.topic: 'camera\/base 0\/image_raw' is no topic name/,
+  ],
+  [
+    'such a topic of joint states',
+    t => t.replace('topic: joint_states', 'topic: 7joints'),
+    /state\.topic: '7joints' is no topic name/,
+  ],
+  [
+    'a name that ends in the middle',
+    t => t.replace('name: yaw', 'name: "ya\\0w"'),
+    /actions\[0\]\.name: .*without control characters/,
+  ],
   ['not YAML', () => 'a: [', /not YAML/],
   ['an alias bomb', () => 'a: &a [1]\nb: [*a, *a]', /YAML/],
 ])('refused: %s', (_, change, message) => {
@@ -247,13 +267,21 @@ describe('platforms', () => {
   });
 });
 
-describe.each(['libero', 'droid', 'aloha', 'arx'] as const)('the shipped robot file %s', name => {
+const OPENPI_SLOTS = info().cameraSlots;
+describe.each([
+  ['libero', 'libero', OPENPI_SLOTS],
+  // As lerobot's pi05_libero_finetuned has them: test/model/config.test.ts.
+  ['libero_lerobot', 'libero', ['image', 'image2', 'empty_camera_0']],
+  ['droid', 'droid', OPENPI_SLOTS],
+  ['aloha', 'aloha', OPENPI_SLOTS],
+  ['arx', 'arx', OPENPI_SLOTS],
+] as const)('the shipped robot file %s', (name, platform, cameraSlots) => {
   const robot = readRobotFile(join(ROBOTS, `${name}.yaml`));
-  const { stateDims, actionDims } = PLATFORMS[name];
+  const { stateDims, actionDims } = PLATFORMS[platform];
 
-  test('has the widths of its platform and three slots of pi0.5 at most', () => {
-    expect(robot.platform).toBe(name);
-    const engine = info({ stateDim: stateDims!, actionDims: actionDims!, horizon: 50 });
+  test('has the widths of its platform and slots of its checkpoints', () => {
+    expect(robot.platform).toBe(platform);
+    const engine = info({ cameraSlots, stateDim: stateDims!, actionDims: actionDims!, horizon: 50 });
     expect(checkRobot(robot, engine, name)).toEqual([]);
   });
   test('plays as many steps of a chunk, at the rate, and of the kinds, that its checkpoints know', () => {
@@ -261,6 +289,7 @@ describe.each(['libero', 'droid', 'aloha', 'arx'] as const)('the shipped robot f
     expect({ ...robot.rates, kinds }).toEqual(
       {
         libero: { trainHz: 20, executeSteps: 5, kinds: ['delta', 'binary'] },
+        libero_lerobot: { trainHz: 20, executeSteps: 10, kinds: ['delta', 'binary'] },
         droid: { trainHz: 15, executeSteps: 8, kinds: ['velocity', 'binary'] },
         aloha: { trainHz: 50, executeSteps: 25, kinds: ['position'] },
         arx: { trainHz: 20, executeSteps: null, kinds: ['position'] },
@@ -269,7 +298,12 @@ describe.each(['libero', 'droid', 'aloha', 'arx'] as const)('the shipped robot f
   });
   test('turns the pictures of LIBERO only', () => {
     expect(robot.cameras.map(camera => camera.rotate)).toEqual(
-      robot.cameras.map(() => (name === 'libero' ? 180 : 0)),
+      robot.cameras.map(() => (platform === 'libero' ? 180 : 0)),
     );
   });
+});
+
+test('every robot file that ships is one that a test here reads', () => {
+  const tested = ['demo', 'tiny', 'odd', 'libero', 'libero_lerobot', 'droid', 'aloha', 'arx'];
+  expect(readdirSync(ROBOTS).sort()).toEqual(tested.map(name => `${name}.yaml`).sort());
 });
