@@ -3,7 +3,7 @@
 // usage: node scripts/install-app.mjs DESTINATION (called by CMake)
 import fs from 'node:fs';
 import path from 'node:path';
-import { packagesAtRunTime, isNeeded } from './setup/app-files.mjs';
+import { bindingFiles, isNeeded, packagesAtRunTime } from './setup/app-files.mjs';
 import { at } from './setup/paths.mjs';
 import { setUp } from './setup/runner.mjs';
 import { hashOf } from './setup/stamp.mjs';
@@ -30,12 +30,15 @@ if (destination === undefined) throw new Error('usage: install-app.mjs DESTINATI
 if (!(await setUp(nodeSteps))) process.exit(1);
 // The packages are many files: copied only when they differ.
 const stamp = path.join(destination, 'node_modules.stamp');
-const inputs = hashOf([
-  at('package-lock.json'),
-  at('scripts/setup/app-files.mjs'),
-  at('.setup/rclnodejs.stamp'),
-  at('.setup/messages-for-javascript.stamp'),
-]);
+const inputs = hashOf(
+  [
+    at('package-lock.json'),
+    at('scripts/setup/app-files.mjs'),
+    at('.setup/rclnodejs.stamp'),
+    at('.setup/messages-for-javascript.stamp'),
+  ],
+  bindingFiles(at()),
+);
 if (!fs.existsSync(stamp) || fs.readFileSync(stamp, 'utf8') !== inputs) {
   copyModules(destination);
   fs.writeFileSync(stamp, inputs);

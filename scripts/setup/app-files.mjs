@@ -1,4 +1,5 @@
 // Which npm packages, and which of their files, the installed program needs.
+import fs from 'node:fs';
 import path from 'node:path';
 
 /** Needed only to compile or download; without node-gyp rclnodejs also cannot delete its own addon. */
@@ -55,3 +56,17 @@ const isForeign = file => {
 
 /** False for a file or folder below node_modules (relative path) that no running program reads. */
 export const isNeeded = file => !UNNEEDED.some(pattern => pattern.test(file)) && !isForeign(file);
+
+/**
+ * The files beside onnxruntime-node's binding below `root`, a line each. Provider libraries are copied there by hand, so
+ * no package list knows of them; they have hundreds of megabytes, so size and time stand for their content.
+ */
+export const bindingFiles = root => {
+  const folder = path.join(root, 'node_modules/onnxruntime-node/bin/napi-v6', process.platform, process.arch);
+  if (!fs.existsSync(folder)) return [];
+  const line = name => {
+    const { size, mtimeMs } = fs.statSync(path.join(folder, name));
+    return `${name} ${size} ${mtimeMs}`;
+  };
+  return fs.readdirSync(folder).sort().map(line);
+};

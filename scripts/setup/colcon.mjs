@@ -1,6 +1,7 @@
 // `colcon build` of this package into install/: the messages for C++ and Python, and the installed node.
 import fs from 'node:fs';
 import path from 'node:path';
+import { bindingFiles } from './app-files.mjs';
 import { run } from './command.mjs';
 import { at, INSTALL, ROOT, STATE, VENV_PYTHON } from './paths.mjs';
 import { envScript, rosEnv, rosKind, rosName } from './ros-env.mjs';
@@ -32,7 +33,7 @@ export const colcon = {
   name: 'colcon build',
   inputs: ({ env }) => [
     [...SOURCES.map(name => at(name)), at('dist'), at('package.json'), at('package-lock.json')],
-    [rosName(env), rosEnv(env).AMENT_PREFIX_PATH, ROOT],
+    [rosName(env), rosEnv(env).AMENT_PREFIX_PATH, ROOT, ...bindingFiles(ROOT)],
   ],
   outputs: [path.join(INSTALL, 'lib/oxygen_vla/oxygen'), ENV_SCRIPT],
   run: async ({ env, onLine }) => {

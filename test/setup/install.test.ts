@@ -1,5 +1,6 @@
 /** What set-up takes for installed, and what it copies into the installed package. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { callSetup } from './call';
 
@@ -94,6 +95,44 @@ describe('the installed program', () => {
     ['node_modules/x/LICENSE.md', true],
   ])('%s: %p', (file, expected) => {
     expect(callSetup('app-files', 'isNeeded', file)).toBe(expected);
+  });
+});
+
+describe('provider libraries that are copied beside the binding', () => {
+  let root: string;
+  let folder: string;
+  beforeEach(() => {
+    root = mkdtempSync(path.join(tmpdir(), 'oxygen-install-'));
+    const at = 'node_modules/onnxruntime-node/bin/napi-v6';
+    folder = path.join(root, at, process.platform, process.arch);
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  test('each one that comes, goes or changes makes the installed packages stale', () => {
+    const states = [callSetup('app-files', 'bindingFiles', root)];
+    const provider = path.join(folder, 'libonnxruntime_providers_cuda.so');
+    const steps = [
+      () => mkdirSync(folder, { recursive: true }) && writeFileSync(path.join(folder, 'binding.node'), ''),
+      () => writeFileSync(provider, 'one'),
+      () => writeFileSync(provider, 'longer'),
+      () => utimesSync(provider, 1, 1),
+    ];
+    for (const step of steps) {
+      step();
+      states.push(callSetup('app-files', 'bindingFiles', root));
+    }
+    const distinct = new Set(states.map(state => JSON.stringify(state)));
+    expect(distinct.size).toBe(states.length);
+    expect(callSetup('app-files', 'bindingFiles', root)).toEqual(states.at(-1));
+    rmSync(provider);
+    expect(callSetup('app-files', 'bindingFiles', root)).toEqual(states[1]);
+  });
+
+  test('are part of what decides whether packages are copied, by colcon and by the set-up', () => {
+    for (const script of ['scripts/install-app.mjs', 'scripts/setup/colcon.mjs']) {
+      const text = readFileSync(path.resolve(__dirname, '../..', script), 'utf8');
+      expect(text).toMatch(/bindingFiles\(\w+(\(\))?\)/);
+    }
   });
 });
 
