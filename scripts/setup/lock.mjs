@@ -18,9 +18,12 @@ const identity = pid => {
   }
 };
 
-const tryLock = () => {
+const self = identity(process.pid) ?? `${process.pid}`;
+
+/** A link that leads nowhere: made at once with what it says, so nobody ever sees an empty lock. */
+const tryLock = lock => {
   try {
-    fs.writeFileSync(LOCK, identity(process.pid) ?? `${process.pid}`, { flag: 'wx' });
+    fs.symlinkSync(self, lock);
     return true;
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
@@ -28,22 +31,37 @@ const tryLock = () => {
   }
 };
 
-const holder = () => {
+/** Who holds it; undefined: nobody. */
+const holderOf = lock => {
   try {
-    return fs.readFileSync(LOCK, 'utf8');
-  } catch {
-    return '';
+    return fs.readlinkSync(lock);
+  } catch (error) {
+    // No link: none of ours.
+    return error.code === 'EINVAL' ? '' : undefined;
   }
 };
 
+/** Another waiter may be faster, and hold the lock anew: what is taken away must be what was seen. */
+const takeAway = (lock, owner) => {
+  const aside = `${lock}.${process.pid}`;
+  try {
+    fs.renameSync(lock, aside);
+  } catch {
+    return;
+  }
+  if (holderOf(aside) === owner) fs.rmSync(aside, { recursive: true });
+  else fs.renameSync(aside, lock);
+};
+
 /** Runs `work` while this process alone holds the lock; waits for another set-up to end. */
-export const withLock = async work => {
+export const withLock = async (work, lock = LOCK) => {
   if (process.env[HELD]) return work();
   fs.mkdirSync(STATE, { recursive: true });
   let told = false;
-  while (!tryLock()) {
-    const owner = holder();
-    if (owner !== '' && identity(owner.split(' ')[0]) !== owner) fs.rmSync(LOCK, { force: true });
+  while (!tryLock(lock)) {
+    const owner = holderOf(lock);
+    if (owner === undefined) continue;
+    if (identity(owner.split(' ')[0]) !== owner) takeAway(lock, owner);
     else {
       if (!told)
         console.error(`  another set-up is running (process ${owner.split(' ')[0]}): waiting for it`);
@@ -52,7 +70,7 @@ export const withLock = async work => {
     }
   }
   process.env[HELD] = '1';
-  const release = () => fs.rmSync(LOCK, { force: true });
+  const release = () => holderOf(lock) === self && fs.rmSync(lock);
   process.once('exit', release);
   try {
     return await work();

@@ -329,10 +329,12 @@ export class Peer {
   }
 
   /** Resolves when it has left the graph in good order. */
-  end(): Promise<void> {
+  async end(): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) return;
     const gone = new Promise<void>(resolve => this.#child.once('exit', () => resolve()));
     this.#child.stdin.end();
-    return gone;
+    await gone;
   }
 
   /** Without a word to the others; SIGKILL is as if its machine had lost power. */
