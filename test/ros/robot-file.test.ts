@@ -101,6 +101,18 @@ test.each<[string, (text: string) => string, RegExp]>([
     t => t.replace('name: yaw', 'name: "ya\\0w"'),
     /actions\[0\]\.name: .*without control characters/,
   ],
+  ['a step that never ends', t => t.replace('train_hz: 20', 'train_hz: 1e-320'), /rates\.train_hz: .*0\.1/],
+  [
+    'a rate that no parameter of limits may have',
+    t => t.replace('max_rate: 4.0', 'max_rate: 1e-7'),
+    /actions\[0\]\.max_rate: .*0\.000001/,
+  ],
+  [
+    'a tolerance of ages',
+    t => t.replace('tolerance_ms: 50', 'tolerance_ms: 1e305'),
+    /sync\.tolerance_ms: .*3600000/,
+  ],
+  ['a timeout of ages', t => t.replace('timeout_ms: 300', 'timeout_ms: 1e305'), /sync\.timeout_ms: .*3600000/],
   ['not YAML', () => 'a: [', /not YAML/],
   ['an alias bomb', () => 'a: &a [1]\nb: [*a, *a]', /YAML/],
 ])('refused: %s', (_, change, message) => {
