@@ -22,6 +22,11 @@ const INDEX = 'model.safetensors.index.json';
 /** Tokenizers that a checkpoint folder may hold: Hugging Face's, and openpi's sentencepiece model. */
 export const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer.model', 'paligemma_tokenizer.model'];
 
+/** Checkpoints are published without one. */
+export const TOKENIZER_SOURCES =
+  "openpi's is paligemma_tokenizer.model of gs://big_vision, which openpi keeps in ~/.cache/openpi/big_vision; " +
+  "lerobot's is tokenizer.json of google/paligemma-3b-pt-224";
+
 export const tokenizerOf = (dir: string): string | null =>
   TOKENIZER_FILES.map(name => join(dir, name)).find(file => existsSync(file)) ?? null;
 

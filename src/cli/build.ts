@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { buildEngine } from '../builder/build';
 import { openCheckpoint, randomCheckpoint, type Checkpoint } from '../builder/checkpoint';
-import { tokenizerOf } from '../builder/checkpoint-files';
+import { TOKENIZER_SOURCES, tokenizerOf } from '../builder/checkpoint-files';
 import { findNormStats, type NormStatsSource } from '../builder/norm-stats-source';
 import { OxygenError } from '../core/errors';
 import { measureCosts } from '../engine/measure';
@@ -26,7 +26,7 @@ const OPTIONS = {
   checkpoint: { type: 'string', value: 'DIR', help: 'folder of a converted openpi or a lerobot pi05 checkpoint' },
   'random-init': { type: 'string', value: 'CONFIG.json', help: 'formula weights instead of a checkpoint' },
   seed: { type: 'string', value: 'N', help: 'seed of the formula weights (default 0)' },
-  out: { type: 'string', value: 'DIR', help: 'the engine folder to write' },
+  out: { type: 'string', value: 'DIR', help: 'the engine folder to write; an engine that is there is replaced' },
   precision: { type: 'string', value: 'P', help: 'cpu: fp32 (default, the truth) or int8 (8-bit weights and activations); cuda, tensorrt: fp16' },
   target: { type: 'string', value: 'T', help: 'where the engine will run: cpu (default), cuda or tensorrt' },
   cpu: { type: 'string', value: 'P', help: 'cuda, tensorrt: precision of the engine inside for machines without a GPU: int8 (default), fp32 or none' },
@@ -138,6 +138,7 @@ function report(
     );
     stats.notes.forEach(say);
   }
-  if (tokenizer === null) say('NO tokenizer: the node refuses this engine; build it with --tokenizer FILE.');
+  if (tokenizer === null)
+    say(`NO tokenizer: the node refuses this engine; build it with --tokenizer FILE (${TOKENIZER_SOURCES}).`);
   checkpoint.notes.forEach(say);
 }

@@ -34,9 +34,13 @@ const OPTIONS = {
   out: {
     type: 'string',
     value: 'OUT.mcap',
-    help: 'writes what the node says as a bag; another ending: a folder',
+    help: 'writes what the node says as a bag, in place of an earlier one; another ending: a folder',
   },
-  report: { type: 'string', value: 'OUT.html', help: 'writes a report to look at' },
+  report: {
+    type: 'string',
+    value: 'OUT.html',
+    help: 'writes a report to look at, in place of an earlier one',
+  },
   json: { type: 'boolean', help: 'prints the summary as one JSON object' },
   info: { type: 'boolean', help: 'says what is in the bag, and with --robot what is used; plays nothing' },
   start: { type: 'string', value: 'S', help: 'begins S seconds after the first message' },

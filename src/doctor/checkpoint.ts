@@ -1,6 +1,6 @@
 /** Checks of a checkpoint folder, without building from it. */
 import { openCheckpoint, type Checkpoint } from '../builder/checkpoint';
-import { TOKENIZER_FILES, tokenizerOf } from '../builder/checkpoint-files';
+import { TOKENIZER_FILES, TOKENIZER_SOURCES, tokenizerOf } from '../builder/checkpoint-files';
 import { findNormStats } from '../builder/norm-stats-source';
 import { promptProfileOf } from '../model/prompt';
 import { elements, tensorShapes } from '../model/tensors';
@@ -48,6 +48,9 @@ const statisticsCheck = (dir: string, { family }: Checkpoint): Check => ({
 function checkpointTokenizer(dir: string, { config }: Checkpoint): Check {
   const file = tokenizerOf(dir);
   if (file !== null) return tokenizerCheck(file, { vocab: config.language.vocab, special: null });
-  const none = warning(`none of ${TOKENIZER_FILES.join(', ')} in ${dir}`, 'build with --tokenizer FILE');
+  const none = warning(
+    `none of ${TOKENIZER_FILES.join(', ')} in ${dir}`,
+    `build with --tokenizer FILE, else the node refuses the engine (${TOKENIZER_SOURCES})`,
+  );
   return { name: 'tokenizer', cure: '', run: () => none };
 }

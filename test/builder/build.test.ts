@@ -159,3 +159,11 @@ it.each(['tiny', 'odd', 'demo'] as const)('the ONNX checker passes on every grap
   const python = process.env['OXYGEN_PYTHON'] ?? join(__dirname, '../../.venv/bin/python');
   expect(execFileSync(python, ['-c', script, engineDir(name)], { encoding: 'utf8' })).toBe('ok\n');
 });
+
+it('says where the tokenizer comes from that published checkpoints lack', async () => {
+  const { code, stderr } = await build(checkpoint());
+  expect(code).toBe(0);
+  expect(stderr).toMatch(
+    /NO tokenizer: .*--tokenizer FILE .*paligemma_tokenizer\.model.*paligemma-3b-pt-224/,
+  );
+});

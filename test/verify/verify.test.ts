@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SafetensorsFile } from '../../src/builder/safetensors';
 import { engineDir, goldenDir, oxygen } from '../support/engines';
+import { readSafetensors } from '../support/safetensors';
 
 interface Report {
   passed: boolean;
@@ -120,11 +121,46 @@ describe.each(['tiny', 'odd'] as const)('oxygen verify %s', name => {
   });
 });
 
+it('what docs/checkpoints.md asks of a golden folder of your own is enough', async () => {
+  const slots = ['base_0_rgb', 'left_wrist_0_rgb', 'right_wrist_0_rgb'];
+  const pictures = ['full.image_mask', ...slots.map(slot => `full.image_u8.${slot}`)];
+  const names = [...pictures, 'prompt.0.ids', 'prompt.0.mask', 'noise', 'full.p0.bidir.actions'];
+  const folder = mkdtempSync(join(tmpdir(), 'oxygen-golden-'));
+  try {
+    keepTensors(goldenDir('tiny'), folder, names);
+    const { code, report } = await verify('tiny', folder);
+    expect(code).toBe(0);
+    expect(report).toMatchObject({ passed: true, ok: 1, failed: 0, skipped: names.length - 1 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 it('names a golden folder that is not there', async () => {
   const { code, stderr } = await oxygen(['verify', '--engine', engineDir('odd'), '--golden', '/nowhere']);
   expect(code).toBe(1);
   expect(stderr).toContain('GOLDEN_NOT_FOUND: no golden folder at /nowhere');
 });
+
+/** Some tensors of a golden folder's goldens_jax.safetensors, in another folder. */
+function keepTensors(from: string, to: string, names: readonly string[]): void {
+  const file = 'goldens_jax.safetensors';
+  const all = readSafetensors(join(from, file));
+  const header: Record<string, object> = {};
+  const parts: Buffer[] = [];
+  let end = 0;
+  for (const name of names) {
+    const { dtype, shape, data } = all.get(name)!;
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+    parts.push(bytes);
+    header[name] = { dtype, shape, data_offsets: [end, end + bytes.length] };
+    end += bytes.length;
+  }
+  const text = Buffer.from(JSON.stringify(header));
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(text.length));
+  writeFileSync(join(to, file), Buffer.concat([size, text, ...parts]));
+}
 
 interface NumberView {
   getFloat(): number;
