@@ -7,7 +7,7 @@ const PREFIX = 'limits.';
 /** Largest rate where the robot file sets none. */
 const ANY_RATE = 1e9;
 /** A rate of 0 would be a robot that never moves again, and is no limit in many other packages. */
-const SMALLEST_RATE = 1e-6;
+export const SMALLEST_RATE = 1e-6;
 
 export const isLimit = (name: string): boolean => name.startsWith(PREFIX);
 

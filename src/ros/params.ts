@@ -141,9 +141,11 @@ const LONGEST_EXECUTION_MS = 60_000;
 /** How long the executed part of a chunk plays. */
 function executeMs(values: ParameterValues, { rates }: Pick<Robot, 'rates'>, horizon: number): number {
   const steps = Math.min(horizonOf(values) ?? rates.executeSteps ?? horizon, horizon);
-  // One tick less: on its way to the action topic a chunk may just miss one.
-  const ms = 1000 * (steps / rates.trainHz - 1 / Number(values.get('action_rate_hz')));
-  return Math.min(LONGEST_EXECUTION_MS, ms / Number(values.get('speed_scale')));
+  const speed = Number(values.get('speed_scale'));
+  if (speed === 0) return LONGEST_EXECUTION_MS;
+  // One tick less: on its way to the action topic a chunk may just miss one. A single step may be over before it.
+  const ms = Math.max(0, 1000 * (steps / rates.trainHz - 1 / Number(values.get('action_rate_hz'))));
+  return Math.min(LONGEST_EXECUTION_MS, ms / speed);
 }
 
 const horizonOf = (values: ParameterValues): number | null =>

@@ -9,12 +9,16 @@ import type { Robot } from '../core/robot';
 import { readSmallFile } from '../model/small-file';
 import { PLATFORMS } from '../policies/platforms';
 import type { Platform } from '../policies/platforms';
+import { SMALLEST_RATE } from './limits';
 import { topicNameFault } from './topics';
 import { refusedYaml } from './yaml-guard';
 
 /** Names become those of parameters and messages, where a NUL would be the end. */
 const word = z.string().regex(/^\P{Cc}+$/u, 'must be text without control characters, not empty');
 const finite = z.number().refine(Number.isFinite, 'must be finite');
+
+/** An hour: of two inputs that lie that far apart nothing is to be observed. */
+const LONGEST_MS = 3_600_000;
 
 const cameraSchema = z.strictObject({
   topic: word.optional(),
@@ -31,7 +35,7 @@ const actionSchema = z
     joint: word.optional(),
     min: finite,
     max: finite,
-    max_rate: z.number().positive().optional(),
+    max_rate: z.number().min(SMALLEST_RATE).optional(),
     relative_to_state: z.boolean().optional(),
   })
   .refine(action => action.min < action.max, { path: ['min'], message: 'must be below max' })
@@ -49,13 +53,13 @@ const robotSchema = z.strictObject({
   state: z.strictObject({ topic: word.default('joint_states'), joints: z.array(word).min(1) }),
   actions: z.array(actionSchema).min(1),
   rates: z.strictObject({
-    train_hz: z.number().positive().max(1000),
+    train_hz: z.number().min(0.1).max(1000),
     execute_steps: z.number().int().positive().optional(),
   }),
   sync: z
     .strictObject({
-      tolerance_ms: z.number().positive().default(50),
-      timeout_ms: z.number().positive().default(300),
+      tolerance_ms: z.number().positive().max(LONGEST_MS).default(50),
+      timeout_ms: z.number().positive().max(LONGEST_MS).default(300),
       stamps: z.enum(STAMP_SOURCES).default('header'),
     })
     .default({ tolerance_ms: 50, timeout_ms: 300, stamps: 'header' }),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { parse } from 'yaml';
 import type { OxygenError } from '../../src/core/errors';
 import { limitFaults, limitParameters, limitsOf } from '../../src/ros/limits';
@@ -135,6 +136,28 @@ test('how long a chunk plays: horizon, speed, one tick less', () => {
   expect(ms(['execution_horizon', 40n])).toBeCloseTo(500 - 1000 / 70);
   expect(ms(['speed_scale', 0.5])).toBeCloseTo(2 * (400 - 1000 / 70));
   expect(ms(['speed_scale', 0n])).toBe(60_000);
+});
+
+test('how long a chunk plays is a time, whatever is allowed', () => {
+  const number = (min: number, max: number) =>
+    fc.oneof(fc.constantFrom(min, max), fc.double({ min, max, noNaN: true }));
+  const count = (min: number, max: number) => fc.integer({ min, max });
+  const given = fc.record({
+    action_rate_hz: fc.oneof(number(1, 500), fc.constantFrom(10, 50, 70)),
+    speed_scale: number(0, 1),
+    execution_horizon: count(0, 1000).map(BigInt),
+  });
+  const trainHz = fc.oneof(number(0.1, 1000), fc.constantFrom(10, 50));
+  const executeSteps = fc.option(count(1, 1000));
+  fc.assert(
+    fc.property(given, trainHz, executeSteps, count(1, 1000), (values, trainHz, executeSteps, horizon) => {
+      const rates = { trainHz, executeSteps };
+      const { executeMs } = engineTunables(read(...Object.entries(values)), '', { rates }, horizon);
+      expect(executeMs).toBeGreaterThanOrEqual(0);
+      expect(executeMs).toBeLessThanOrEqual(60_000);
+    }),
+    { examples: [[{ action_rate_hz: 50, speed_scale: 0, execution_horizon: 1n }, 50, null, 10]] },
+  );
 });
 
 test('what the action stream takes of the parameters', () => {

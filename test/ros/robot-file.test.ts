@@ -112,7 +112,11 @@ test.each<[string, (text: string) => string, RegExp]>([
     t => t.replace('tolerance_ms: 50', 'tolerance_ms: 1e305'),
     /sync\.tolerance_ms: .*3600000/,
   ],
-  ['a timeout of ages', t => t.replace('timeout_ms: 300', 'timeout_ms: 1e305'), /sync\.timeout_ms: .*3600000/],
+  [
+    'a timeout of ages',
+    t => t.replace('timeout_ms: 300', 'timeout_ms: 1e305'),
+    /sync\.timeout_ms: .*3600000/,
+  ],
   ['not YAML', () => 'a: [', /not YAML/],
   ['an alias bomb', () => 'a: &a [1]\nb: [*a, *a]', /YAML/],
 ])('refused: %s', (_, change, message) => {
