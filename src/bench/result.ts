@@ -202,3 +202,15 @@ export interface BenchResult {
   /** What a reader should know: points left out, figures that the machine does not give, unsteady repeats. */
   readonly notes: readonly string[];
 }
+
+export interface Measured {
+  readonly mode: BenchMode;
+  readonly figures: ModeFigures;
+}
+
+/** Those that took part, in the order of BENCH_MODES. */
+export const measuredModes = (r: BenchResult): Measured[] =>
+  BENCH_MODES.flatMap(mode => {
+    const figures = r.modes[mode];
+    return figures ? [{ mode, figures }] : [];
+  });

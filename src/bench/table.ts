@@ -2,7 +2,7 @@
 import { columns } from '../core/columns';
 import { counted } from '../core/words';
 import { parseArrivals } from './arrivals';
-import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from './result';
+import { measuredModes, type BenchResult, type ModeFigures } from './result';
 
 const fixed = (digits: number) => (v: number | null) => (v === null ? '-' : v.toFixed(digits));
 const [whole, tenth, hundredth] = [fixed(0), fixed(1), fixed(2)];
@@ -46,16 +46,13 @@ export function printed(r: BenchResult): string[] {
   ];
 }
 
-const measured = (r: BenchResult): [BenchMode, ModeFigures][] =>
-  BENCH_MODES.flatMap(mode => {
-    const figures = r.modes[mode];
-    return figures ? [[mode, figures] as [BenchMode, ModeFigures]] : [];
-  });
-
 const table = (r: BenchResult): string[] =>
   columns([
     ['mode', ...COLUMNS.map(([title]) => title)],
-    ...measured(r).map(([mode, m]) => [mode, ...COLUMNS.map(([, cell]) => cell(m, r.modes.isolated))]),
+    ...measuredModes(r).map(({ mode, figures: m }) => [
+      mode,
+      ...COLUMNS.map(([, cell]) => cell(m, r.modes.isolated)),
+    ]),
   ]);
 
 /** How far `isolated` is from what single runs add up to; null unless every frame brings exactly one request of N. */
@@ -78,7 +75,7 @@ function isolatedLine(r: BenchResult): string[] {
 
 function memoryLines(r: BenchResult): string[] {
   const alone = r.modes.isolated?.peak_pss_mb ?? null;
-  return measured(r).flatMap(([mode, { peak_pss_mb: peak, memory: m }]) => {
+  return measuredModes(r).flatMap(({ mode, figures: { peak_pss_mb: peak, memory: m } }) => {
     if (!m || peak === null) return [];
     const against =
       alone === null || mode === 'isolated' ? '' : `, ${signed(peak / alone - 1)} against isolated`;
@@ -113,18 +110,19 @@ function rooflineLine({ roofline: f }: BenchResult): string {
 }
 
 function equalityLines(r: BenchResult): string[] {
-  const all = measured(r);
-  const requests = all[0]?.[1].requests ?? 0;
-  if (all.length < 2) return [`texts: ${requests} requests, hash ${all[0]?.[1].text_hash ?? '-'}`];
-  const parting = all.filter(([, m]) => m.near_ties + m.differing > 0);
+  const all = measuredModes(r);
+  const requests = all[0]?.figures.requests ?? 0;
+  if (all.length < 2) return [`texts: ${requests} requests, hash ${all[0]?.figures.text_hash ?? '-'}`];
+  const parting = all.filter(({ figures: m }) => m.near_ties + m.differing > 0);
   const same = parting.length === 0;
-  const chunks = Math.max(...all.map(([, m]) => m.chunk_max_difference));
-  const bits = new Set(all.map(([, m]) => m.chunk_hash)).size === 1;
+  const chunks = Math.max(...all.map(({ figures: m }) => m.chunk_max_difference));
+  const bits = new Set(all.map(({ figures: m }) => m.chunk_hash)).size === 1;
   return [
-    `texts: ${requests} requests, ${same ? `equal in all modes (${all[0]?.[1].text_hash})` : 'not equal in all modes'}; ` +
+    `texts: ${requests} requests, ${same ? `equal in all modes (${all[0]?.figures.text_hash})` : 'not equal in all modes'}; ` +
       `chunks: ${bits ? 'bit-equal in all modes' : `up to ${chunks.toExponential(1)} apart`}`,
     ...parting.map(
-      ([mode, m]) => `texts of ${mode}: ${m.near_ties} part at a near tie, ${m.differing} elsewhere`,
+      ({ mode, figures: m }) =>
+        `texts of ${mode}: ${m.near_ties} part at a near tie, ${m.differing} elsewhere`,
     ),
   ];
 }

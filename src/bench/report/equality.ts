@@ -2,8 +2,7 @@
 import { section, table } from '../../report/blocks';
 import type { Markup } from '../../report/markup';
 import { digits, grouped } from '../../report/numbers';
-import type { BenchResult } from '../result';
-import { measuredModes } from './mode-figures';
+import { measuredModes, type BenchResult } from '../result';
 
 /** Nothing with fewer than two modes. */
 export function equalitySection(r: BenchResult): Markup | null {

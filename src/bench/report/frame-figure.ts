@@ -2,8 +2,7 @@
 import { figure, grid, key, section, table } from '../../report/blocks';
 import type { Markup } from '../../report/markup';
 import { change, digits, duration, growth, percent } from '../../report/numbers';
-import type { BenchMode, BenchResult, ModeFigures, Parts } from '../result';
-import { measuredModes } from './mode-figures';
+import { measuredModes, type BenchMode, type BenchResult, type ModeFigures, type Parts } from '../result';
 import { LOOKS } from './modes';
 import { rowChart, type Row } from './row-chart';
 

@@ -4,8 +4,7 @@ import type { Child, Markup } from '../../report/markup';
 import { change, digits, duration, growth } from '../../report/numbers';
 import type { Scale } from '../../report/scale';
 import { group, line, marker } from '../../report/svg';
-import type { BenchResult } from '../result';
-import { measuredModes, type Measured } from './mode-figures';
+import { measuredModes, type Measured, type BenchResult } from '../result';
 import { LOOKS } from './modes';
 import { rowChart, rowsWithAxis, type Row } from './row-chart';
 

@@ -2,8 +2,7 @@
 import { figure, grid, key, section, table } from '../../report/blocks';
 import type { Markup } from '../../report/markup';
 import { change, count, digits, growth, NONE, percent, unit } from '../../report/numbers';
-import type { BenchMode, BenchResult, MemoryFigures } from '../result';
-import { measuredModes } from './mode-figures';
+import { measuredModes, type BenchMode, type BenchResult, type MemoryFigures } from '../result';
 import { LOOKS } from './modes';
 import { rowChart, type Row } from './row-chart';
 

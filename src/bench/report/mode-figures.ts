@@ -2,20 +2,9 @@
 import { figure, grid, section } from '../../report/blocks';
 import { h, type Markup } from '../../report/markup';
 import { duration, ratio, times, unit } from '../../report/numbers';
-import { BENCH_MODES, type BenchMode, type BenchResult, type ModeFigures } from '../result';
+import { measuredModes, type BenchMode, type BenchResult, type ModeFigures } from '../result';
 import { LOOKS } from './modes';
 import { rowChart, type Row } from './row-chart';
-
-export interface Measured {
-  readonly mode: BenchMode;
-  readonly figures: ModeFigures;
-}
-
-export const measuredModes = (r: BenchResult): Measured[] =>
-  BENCH_MODES.flatMap(mode => {
-    const figures = r.modes[mode];
-    return figures ? [{ mode, figures }] : [];
-  });
 
 const one = (mode: BenchMode, value: number, title: string) => [
   { name: LOOKS[mode].name, value, text: '', title },

@@ -2,8 +2,7 @@
 import { section, table } from '../../report/blocks';
 import { h, type Markup } from '../../report/markup';
 import { count, digits, grouped, NONE, percent, unit } from '../../report/numbers';
-import type { BenchResult, ModeFigures, SweepPoint } from '../result';
-import { measuredModes } from './mode-figures';
+import { measuredModes, type BenchResult, type ModeFigures, type SweepPoint } from '../result';
 
 const ms = (value: number): string => unit(value, 'ms');
 const mb = (value: number | null | undefined): string => unit(value ?? null, 'MB');
