@@ -16,6 +16,7 @@
 import { DeltaStream } from './delta-stream';
 import type { Moment } from './delta-stream';
 import { MEMORY_NS, PlayClock } from './play-clock';
+import { binaryOf } from './robot';
 import type { ActionDim } from './robot';
 import { aggregated, EXACT, stepAt, trackValue, wholeStep } from './track';
 import type { Track } from './track';
@@ -171,7 +172,7 @@ export class ChunkTimeline {
       }
       const value = trackValue(track, this.#dims, at, d);
       if (dim.kind === 'velocity') return now.playNs < track.endNs ? value * this.speed : 0;
-      if (dim.kind === 'binary') return value >= (dim.min + dim.max) / 2 ? dim.max : dim.min;
+      if (dim.kind === 'binary') return binaryOf(dim, value);
       return value;
     });
     return { values, source: 'chunk', step: wholeStep(track, at), lostDeltas: due?.lost ?? 0 };

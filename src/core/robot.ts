@@ -45,6 +45,10 @@ export interface ActionDim {
   readonly maxRate: number | null;
 }
 
+/** The one of its two values that a binary has for what the model says or a joint measures; `min` for NaN. */
+export const binaryOf = ({ min, max }: Pick<ActionDim, 'min' | 'max'>, value: number): number =>
+  value >= (min + max) / 2 ? max : min;
+
 /** Limits in force: inside those of the robot file. */
 export type ActionLimits = Pick<ActionDim, 'min' | 'max' | 'maxRate'>;
 

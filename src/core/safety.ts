@@ -17,6 +17,7 @@
 import type { ActionDim, ActionLimits } from './robot';
 import { startPose } from './start-pose';
 import type { StartPose } from './start-pose';
+import { isMotion } from './types';
 
 export const GATE_MODES = ['off', 'hold', 'ramp', 'active', 'fault'] as const;
 export type GateMode = (typeof GATE_MODES)[number];
@@ -186,9 +187,7 @@ export const lastSafeCommand = (config: GateConfig, state: GateState): Float64Ar
 export const isSettled = ({ dims }: GateConfig, { mode, last }: GateState): boolean =>
   mode !== 'ramp' &&
   mode !== 'active' &&
-  (last === null || dims.every((dim, d) => !isMotion(dim) || last[d] === 0));
-
-const isMotion = (dim: ActionDim): boolean => dim.kind === 'velocity' || dim.kind === 'delta';
+  (last === null || dims.every((dim, d) => !isMotion(dim.kind) || last[d] === 0));
 
 /** Why no command is used in this tick; null: one is. */
 function whyIdle(state: GateState, start: StartPose, input: GateInput, nonFinite: boolean): string | null {
@@ -204,7 +203,7 @@ const blendAt = (sinceNs: bigint, rampMs: number): number =>
   Math.min(1, Math.max(0, Number(sinceNs) / 1e6 / rampMs));
 
 const stopping = (dims: readonly ActionDim[], last: Float64Array): Float64Array =>
-  last.map((value, d) => (isMotion(dims[d]!) ? 0 : value));
+  last.map((value, d) => (isMotion(dims[d]!.kind) ? 0 : value));
 
 /**
  * A position leaves its offset to the held pose behind, so that the steps inside the chunk stay as they are; a

@@ -40,3 +40,9 @@ export class StandingAsker {
 }
 
 const idOf = (name: string, count: number): string => `${name}/${count}`;
+
+/** Whose request it is that has this id; `standing`: the names there are. Null: nobody's of them. */
+export function standingOf(id: string, standing: { has(name: string): boolean }): string | null {
+  const name = id.slice(0, Math.max(0, id.indexOf('/')));
+  return standing.has(name) ? name : null;
+}

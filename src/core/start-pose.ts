@@ -1,4 +1,5 @@
 /** The pose from which the action stream starts: where the robot is measured to be. */
+import { binaryOf } from './robot';
 import type { ActionDim } from './robot';
 
 export type StartPose =
@@ -24,7 +25,7 @@ export function startPose(
   const pose = Float64Array.from(dims, (dim, d) => {
     if (dim.kind === 'position') return measured![d]!;
     if (dim.kind !== 'binary') return last?.[d] ?? 0;
-    return last?.[d] ?? ((measured?.[d] ?? NaN) >= (dim.min + dim.max) / 2 ? dim.max : dim.min);
+    return last?.[d] ?? binaryOf(dim, measured?.[d] ?? NaN);
   });
   return { known: true, pose };
 }

@@ -4,6 +4,9 @@
 export const ACTION_KINDS = ['position', 'velocity', 'delta', 'binary'] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
+/** Whether a command of this kind is motion: 0 stops it. */
+export const isMotion = (kind: ActionKind): boolean => kind === 'velocity' || kind === 'delta';
+
 /** What becomes of the steps that two chunks have in common; lerobot's names, and ACT's temporal ensemble. */
 export const AGGREGATIONS = [
   'latest_only',

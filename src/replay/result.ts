@@ -103,7 +103,7 @@ export interface ReplaySummary {
     /** Per second of what was played. */
     readonly replan_hz: number;
     readonly tokens_per_s: number;
-    /** Rows of the largest decode step of a frame; the mean is over decode steps. */
+    /** Rows of a decode step: the mean of all steps, and the most. */
     readonly batch_mean: number;
     readonly batch_max: number;
     /** Decode steps per frame: the k that was reached. */
@@ -135,6 +135,8 @@ export interface ActionSeries {
 
 export interface TextEvent {
   readonly id: string;
+  /** Name of the standing request; null: from outside. */
+  readonly standing: string | null;
   /** What was asked. */
   readonly seed: string;
   readonly text: string;

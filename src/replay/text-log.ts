@@ -1,5 +1,6 @@
 /** Language requests from the question to the end, as the messages on `language/tokens` tell it. */
 import type { StandingInput } from '../engine/protocol';
+import { standingOf } from '../core/standing';
 import { END_REASONS } from '../core/types';
 import type { EndReason } from '../core/types';
 import type { LanguageTokenMessage } from '../ros/outputs';
@@ -38,7 +39,8 @@ export class TextLog {
   /** A token or the end of a request. True: it was a token. */
   hear(message: LanguageTokenMessage, atS: number): boolean {
     const { request_id: id, text_delta: text, finish_reason: reason } = message;
-    this.request(id, this.#standing.get(id.slice(0, Math.max(0, id.indexOf('/')))) ?? '');
+    const standing = standingOf(id, this.#standing);
+    this.request(id, standing === null ? '' : this.#standing.get(standing)!);
     const request = this.#open.get(id)!;
     request.text += text;
     const token = reason === '';
@@ -93,6 +95,8 @@ export class TextLog {
     to_s: number | null,
     reason: EndReason | null,
   ): void {
-    if (index !== null) this.#texts[index] = { id, seed, text, from_s: fromS, to_s, reason, tokens };
+    if (index === null) return;
+    const standing = standingOf(id, this.#standing);
+    this.#texts[index] = { id, standing, seed, text, from_s: fromS, to_s, reason, tokens };
   }
 }

@@ -1,5 +1,6 @@
 /** Keeps the open language requests of the node: admission by form, and the running caption. */
 import type { ErrorCode } from '../core/errors';
+import { standingOf } from '../core/standing';
 import type { LanguageRequestInput, StandingInput } from '../engine/protocol';
 import type { LanguageRequestMessage } from './messages';
 
@@ -59,7 +60,7 @@ export class LanguageDesk {
       const text = `language_request '${id}': a request with this id is not finished yet`;
       return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: false };
     }
-    const standing = this.#standingOf(id);
+    const standing = standingOf(id, this.#standing);
     if (standing !== null) {
       const text = `language_request '${shortened(id)}': ids that begin with ${standing}/ are those of a standing request`;
       return { admitted: false, id, code: 'REQUEST_INVALID', message: text, announce: false };
@@ -90,7 +91,7 @@ export class LanguageDesk {
 
   /** Adds readable text to a request; a standing one opens with its first token. */
   append(id: string, text: string): void {
-    const standing = this.#standingOf(id);
+    const standing = standingOf(id, this.#standing);
     if (standing !== null && !this.#open.has(id)) {
       this.#open.set(id, { seed: this.#standing.get(standing)!, text: '' });
     }
@@ -103,7 +104,7 @@ export class LanguageDesk {
     if (!request) return { standing: null, text: '' };
     this.#open.delete(id);
     this.#lastLine = line(request);
-    return { standing: this.#standingOf(id), text: request.text };
+    return { standing: standingOf(id, this.#standing), text: request.text };
   }
 
   /** One line per open request, the newest last; the last finished one while none is open. */
@@ -117,12 +118,6 @@ export class LanguageDesk {
     do id = `request-${++this.#made}`;
     while (this.#open.has(id));
     return id;
-  }
-
-  /** Name of the standing request that an id belongs to. */
-  #standingOf(id: string): string | null {
-    const name = id.slice(0, Math.max(0, id.indexOf('/')));
-    return this.#standing.has(name) ? name : null;
   }
 
   #fault(message: LanguageRequestMessage): string | null {

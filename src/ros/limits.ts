@@ -1,5 +1,6 @@
 /** Limits of the actions as parameters `limits.<action>.*`: live, and never wider than the robot file says. */
 import type { ActionLimits, Robot } from '../core/robot';
+import { isMotion } from '../core/types';
 import { double, live } from './parameter-spec';
 import type { ParameterSpec, ParameterValues } from './parameter-spec';
 
@@ -57,8 +58,7 @@ export const limitFaults = (
   actions.flatMap(({ name, kind }) => {
     const { min, max } = limitOf(values, name);
     if (min > max) return [`parameter ${PREFIX}${name}.min: ${min} is above ${PREFIX}${name}.max (${max})`];
-    const moves = kind === 'velocity' || kind === 'delta';
-    return moves && (min > 0 || max < 0)
+    return isMotion(kind) && (min > 0 || max < 0)
       ? [`parameter ${PREFIX}${name}: 0 must lie between min and max, it is how a ${kind} stops`]
       : [];
   });

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
-import { ACTION_KINDS } from '../core/types';
+import { ACTION_KINDS, isMotion } from '../core/types';
 import { CAMERA_ROTATIONS, IMAGE_TRANSPORTS, ON_MISSING, PLATFORM_NAMES, STAMP_SOURCES } from '../core/robot';
 import type { Robot } from '../core/robot';
 import { readSmallFile } from '../model/small-file';
@@ -64,10 +64,6 @@ const robotSchema = z.strictObject({
     })
     .default({ tolerance_ms: 50, timeout_ms: 300, stamps: 'header' }),
 });
-
-function isMotion(kind: string): boolean {
-  return kind === 'velocity' || kind === 'delta';
-}
 
 /** Far above any robot file. */
 const MAX_BYTES = 256 * 1024;

@@ -196,8 +196,26 @@ describe('a short replay, from 10 s to 14 s of a bag', () => {
 
   it('texts that said something, in the order of their first tokens', () => {
     expect(series.texts).toEqual([
-      { id: 'q', seed: 'What? ', text: 'a cup.', from_s: 11.5, to_s: 12.6, reason: 'end', tokens: 2 },
-      { id: 'subtask/0', seed: 'Subtask: ', text: 'go', from_s: 11.6, to_s: null, reason: null, tokens: 1 },
+      {
+        id: 'q',
+        standing: null,
+        seed: 'What? ',
+        text: 'a cup.',
+        from_s: 11.5,
+        to_s: 12.6,
+        reason: 'end',
+        tokens: 2,
+      },
+      {
+        id: 'subtask/0',
+        standing: 'subtask',
+        seed: 'Subtask: ',
+        text: 'go',
+        from_s: 11.6,
+        to_s: null,
+        reason: null,
+        tokens: 1,
+      },
     ]);
     expect(series.more_texts).toBe(0);
   });

@@ -67,6 +67,7 @@ const text = fc.record({
     words,
     fc.tuple(fc.constantFrom('scene', 'subtask', '<i>'), fc.nat(500)).map(([name, i]) => `${name}/${i}`),
   ),
+  standing: fc.option(fc.constantFrom('scene', 'subtask', '<i>')),
   seed: words,
   text: words,
   from_s: seconds,

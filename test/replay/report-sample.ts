@@ -75,7 +75,7 @@ function texts(): TextEvent[] {
       const to = change ?? (end < DURATION ? end : null);
       const reason: EndReason | null = change ? 'superseded' : to === null ? null : 'end';
       const text = says(i, at);
-      found.push({ id: `${name}/${i}`, seed, text: reason === 'end' ? text : text.slice(0, 12), from_s: at, to_s: to, reason, tokens: reason === 'end' ? 7 : 3 });
+      found.push({ id: `${name}/${i}`, standing: name, seed, text: reason === 'end' ? text : text.slice(0, 12), from_s: at, to_s: to, reason, tokens: reason === 'end' ? 7 : 3 });
       at = (to ?? DURATION) + 0.12;
     }
   };
@@ -94,9 +94,10 @@ function texts(): TextEvent[] {
     [58.2, null, 'are you done? ', 'the arm is', null],
   ];
   asked.forEach(([from_s, to_s, seed, text, reason], i) =>
-    found.push({ id: `question-${i + 1}`, seed, text, from_s, to_s, reason, tokens: text.split(' ').length }),
+    // the first is an id of an outside request that looks like one of a standing request
+    found.push({ id: i === 0 ? 'operator/1' : `question-${i + 1}`, standing: null, seed, text, from_s, to_s, reason, tokens: text.split(' ').length }),
   );
-  found.push({ id: 'question-10', seed: 'x'.repeat(40), text: '', from_s: 50, to_s: 50, reason: 'rejected', tokens: 0 });
+  found.push({ id: 'question-10', standing: null, seed: 'x'.repeat(40), text: '', from_s: 50, to_s: 50, reason: 'rejected', tokens: 0 });
   return found.sort((a, b) => a.from_s - b.from_s);
 } // prettier-ignore
 

@@ -278,7 +278,7 @@ describe('parts of a result', () => {
   test('many joints and texts are folded, none is lost', () => {
     const [joint] = full.series.actions as [ReplaySeries['actions'][number]];
     const actions = Array.from({ length: 32 }, (_, i) => ({ ...joint, name: `joint ${i}` }));
-    const texts = Array.from({ length: 500 }, (_, i) => ({ id: `narration/${i}`, seed: 'Say: ', text: `sentence ${i}`, from_s: i * 7, to_s: i * 7 + 6, reason: 'end' as const, tokens: 4 }));
+    const texts = Array.from({ length: 500 }, (_, i) => ({ id: `narration/${i}`, standing: null, seed: 'Say: ', text: `sentence ${i}`, from_s: i * 7, to_s: i * 7 + 6, reason: 'end' as const, tokens: 4 }));
     const bag = { ...full.summary.bag, to_s: 3600, duration_s: 3600 };
     const page = read(changed({ bag }, { actions, texts, more_texts: 12 }));
     expect(of('summary', page).flatMap(words)).toEqual(expect.arrayContaining(['20 more joints', 'All 500 texts']));
@@ -290,7 +290,7 @@ describe('parts of a result', () => {
   }); // prettier-ignore
 
   test('short answers stand beside their bars, and a few of them need no wide timeline', () => {
-    const texts = Array.from({ length: 36 }, (_, i) => ({ id: `q${i}`, seed: 'where? ', text: `answer ${i}`, from_s: 6 * Math.floor(i / 4), to_s: 6 * Math.floor(i / 4) + 0.01, reason: 'end' as const, tokens: 2 }));
+    const texts = Array.from({ length: 36 }, (_, i) => ({ id: `q${i}`, standing: null, seed: 'where? ', text: `answer ${i}`, from_s: 6 * Math.floor(i / 4), to_s: 6 * Math.floor(i / 4) + 0.01, reason: 'end' as const, tokens: 2 }));
     const page = read(changed({}, { texts }));
     const [timeline] = byClass('timeline', page) as [Element];
     expect(timeline.attributes['width']).toBe('972');

@@ -15,17 +15,13 @@ export interface Group {
   readonly lanes: readonly (readonly Bar[])[];
 }
 
-/** Ids of standing requests: `name/0`, `name/1`, … */
-const STANDING = /^(.+)\/\d+$/su;
-
 /** Texts in the order of time by the name of their standing request; those from outside (null) last. */
 export function grouped(texts: readonly TextEvent[]): Map<string | null, TextEvent[]> {
   const groups = new Map<string | null, TextEvent[]>();
   for (const event of [...texts].sort((a, b) => a.from_s - b.from_s)) {
-    const name = STANDING.exec(event.id)?.[1] ?? null;
-    const own = groups.get(name);
+    const own = groups.get(event.standing);
     if (own) own.push(event);
-    else groups.set(name, [event]);
+    else groups.set(event.standing, [event]);
   }
   const outside = groups.get(null);
   groups.delete(null);
