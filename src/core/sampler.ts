@@ -28,9 +28,12 @@ export function sample(next: Candidates, s: Sampling, step: number): number {
   return best;
 }
 
-/** The draw of a step, in [0, 1). */
-export const uniform = (samplingSeed: number, step: number): number =>
-  fold(fold(0x51ed270b, samplingSeed), step) / 2 ** 32;
+/** The draw of a step, in [0, 1). All 53 bits of a seed count; a small one draws as if it had 32. */
+export function uniform(samplingSeed: number, step: number): number {
+  const high = Math.floor(samplingSeed / 2 ** 32);
+  const state = fold(0x51ed270b, samplingSeed);
+  return fold(high === 0 ? state : fold(state, high), step) / 2 ** 32;
+}
 
 /** How many of the best candidates may be drawn, at least one. */
 function allowed({ logits, logSumExp }: Candidates, { topK, topP }: Sampling): number {

@@ -12,11 +12,14 @@ export interface MessageOrigin {
 }
 
 const MAX_LETTERS = 2000;
+/** Publishers that are remembered: those that were heard last. A second copy comes at once. */
+const MAX_PUBLISHERS = 64;
 
 export class Instruction {
   #commanded: string | null = null;
   #subtask: string | null = null;
-  #origin: MessageOrigin | null = null;
+  /** When the newest message of each publisher was sent; who was heard last is last. */
+  readonly #heard = new Map<string, bigint>();
 
   /** By topic; null before the first. */
   get commanded(): string | null {
@@ -29,12 +32,12 @@ export class Instruction {
   }
 
   /**
-   * By topic. True when it has changed. A second copy of a message, or an older one of the same publisher, is ignored.
+   * By topic. True when it has changed. A second copy of a message, or an older one of the same publisher, is ignored:
+   * a bad one is told once, though both subscriptions get it.
    * @throws OxygenError INSTRUCTION_INVALID
    */
   command(text: string, origin: MessageOrigin): boolean {
-    const last = this.#origin;
-    if (last !== null && last.publisher === origin.publisher && origin.sentNs <= last.sentNs) return false;
+    if (!this.#isNew(origin)) return false;
     const trimmed = withoutControls(text).trim();
     if (trimmed === '')
       throw new OxygenError('INSTRUCTION_INVALID', 'the instruction is empty; the last one stays');
@@ -44,10 +47,21 @@ export class Instruction {
         `the instruction has ${trimmed.length} letters, more than ${MAX_LETTERS}; the last one stays`,
       );
     }
-    this.#origin = origin;
     if (trimmed === this.#commanded) return false;
     this.#commanded = trimmed;
     this.#subtask = null;
+    return true;
+  }
+
+  #isNew({ publisher, sentNs }: MessageOrigin): boolean {
+    const last = this.#heard.get(publisher);
+    if (last !== undefined && sentNs <= last) return false;
+    this.#heard.delete(publisher);
+    this.#heard.set(publisher, sentNs);
+    for (const oldest of this.#heard.keys()) {
+      if (this.#heard.size <= MAX_PUBLISHERS) break;
+      this.#heard.delete(oldest);
+    }
     return true;
   }
 

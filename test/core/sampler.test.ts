@@ -1,5 +1,5 @@
 import { frameNoise } from '../../src/core/noise';
-import { sample, type Sampling } from '../../src/core/sampler';
+import { sample, uniform, type Sampling } from '../../src/core/sampler';
 
 describe('sample', () => {
   const next = {
@@ -54,6 +54,22 @@ describe('sample', () => {
     expect(text({ samplingSeed: 1 })).toEqual(text({ samplingSeed: 1 }));
     expect(text({ samplingSeed: 1 })).not.toEqual(text({ samplingSeed: 2 }));
     expect(new Set(text({ samplingSeed: 1 })).size).toBe(3);
+  });
+
+  it('draws otherwise for every bit of the seed, 53 of them', () => {
+    const seeds = [0, ...Array.from({ length: 53 }, (_, bit) => 2 ** bit)].flatMap(seed => [seed, seed + 7]);
+    const different = new Set(seeds).size;
+    expect(new Set(seeds.map(seed => uniform(seed, 0))).size).toBe(different);
+    expect(new Set(seeds.map(seed => text({ samplingSeed: seed }, 60).join())).size).toBe(different);
+  });
+
+  it('a seed of 32 bits draws what it has always drawn', () => {
+    const draws = [0, 7, 2 ** 31, 2 ** 32 - 1].flatMap(seed =>
+      [0, 5].map(step => uniform(seed, step) * 2 ** 32),
+    );
+    expect(draws).toEqual([
+      1145877880, 1456207453, 1247364741, 3477129529, 2796424033, 2692603757, 697789835, 3174752593,
+    ]);
   });
 });
 

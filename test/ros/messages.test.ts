@@ -81,6 +81,18 @@ describe('the instruction', () => {
     expect(instruction.text).toBe('reach the red block');
   });
 
+  test('a second copy that comes after the message of another is no news', () => {
+    const instruction = new Instruction();
+    instruction.command('red', origin(1n));
+    instruction.command('blue', origin(1n, 'q'));
+    expect(instruction.command('red', origin(1n))).toBe(false);
+    expect(instruction.text).toBe('blue');
+    // however many publishers there were before
+    for (let i = 0; i < 1000; i++) instruction.command(`go ${i}`, origin(1n, `once ${i}`));
+    expect(instruction.command('go 998', origin(1n, 'once 998'))).toBe(false);
+    expect(instruction.command('red', origin(2n))).toBe(true);
+  });
+
   test('control characters are left out', () => {
     const instruction = new Instruction();
     instruction.command('go\u0007 to\u001b[31m\tred\0', origin(1n));
@@ -92,6 +104,9 @@ describe('the instruction', () => {
     instruction.command('stay', origin(1n));
     expect(() => instruction.command(text, origin(2n))).toThrow(/the last one stays/);
     expect(instruction.text).toBe('stay');
+    // the copy of the other subscription
+    expect(instruction.command(text, origin(2n))).toBe(false);
+    expect(instruction.command('go', origin(3n))).toBe(true);
   });
 });
 
