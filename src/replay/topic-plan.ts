@@ -32,7 +32,7 @@ export interface TopicNames {
   readonly remaps: ReadonlyMap<string, string>;
   /** Name of the recorded actions; null: that of the node's own topic. */
   readonly action: string | null;
-  /** An instruction is given without the bag. */
+  /** An instruction is given in place of those of the bag. */
   readonly instructed: boolean;
 }
 
@@ -72,11 +72,12 @@ export function planTopics(
     take(cameraTopic(camera), { kind: 'camera', camera }, why);
   }
   take(stateTopic(robot), { kind: 'state' }, fault => faults.push(`joint states: ${fault}`));
-  const instructed = take(INPUTS.instruction, { kind: 'instruction' }, null);
-  if (!instructed && !names.instructed) {
-    faults.push(
-      `the bag has no ${resolve(INPUTS.instruction.name)}; say what the robot is to do with --instruction TEXT`,
-    );
+  const instruction = resolve(INPUTS.instruction.name);
+  if (names.instructed) {
+    if (topics.has(instruction))
+      notes.push(`${instruction} of the bag is not used: --instruction replaces it`);
+  } else if (!take(INPUTS.instruction, { kind: 'instruction' }, null)) {
+    faults.push(`the bag has no ${instruction}; say what the robot is to do with --instruction TEXT`);
   }
   take(INPUTS.languageRequest, { kind: 'language-request' }, null);
   take(INPUTS.cancelRequest, { kind: 'cancel-request' }, null);

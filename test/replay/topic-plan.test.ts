@@ -135,3 +135,16 @@ test('an instruction of the command line is enough; no camera at all is not', ()
   const topics = without('/camera/base_0_rgb/image_raw', '/wrist/image/compressed');
   expect(() => planTopics(bag(topics), blind, NAMES)).toThrow('the bag has none of the cameras');
 });
+
+test.each([
+  ['as it should be', 'string'],
+  ['of another type', 'array'],
+] as const)(
+  'an instruction of the command line replaces that of the bag, %s, and a note says so',
+  (_, type) => {
+    const { uses, notes } = plan({ ...FULL, '/instruction': type }, { instructed: true });
+    expect(uses.get('/instruction')).toBeUndefined();
+    expect(notes).toContain('/instruction of the bag is not used: --instruction replaces it');
+    expect(plan(without('/instruction'), { instructed: true }).notes.join()).not.toContain('--instruction');
+  },
+);
