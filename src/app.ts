@@ -123,6 +123,7 @@ async function serve(
   if (parameters.values.get('autostart') === true) void managed.start();
   const code = await stop.wanted;
   await managed.end();
+  loop.stop();
   await preprocessing.close();
   return code;
 }

@@ -52,7 +52,8 @@ export const ERROR_CODES = {
   ACTION_LIMITED: 'a command was outside the limits of the robot file and was clamped',
   CHUNK_STALE: 'an action chunk came too late and was not played',
   CHUNK_SUPERSEDED: 'an action chunk of the instruction before was not played',
-  CHUNK_DISABLED: 'an action chunk was not played: the node is disabled, in fault or has no measured pose',
+  CHUNK_DISABLED:
+    'an action chunk was not played: the node is not active, disabled, in fault or has no measured pose',
   DELTA_LATE: 'deltas of an action chunk were not sent: a stall made them too late',
   // bags
   BAG_NOT_FOUND: 'no bag at that path',

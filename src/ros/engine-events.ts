@@ -40,8 +40,8 @@ export function onEngineEvent(event: EngineEvent, node: EngineListener): void {
     case 'want-frame':
       return pull.want();
     case 'chunk':
-      if (node.active) actions.accept(event.chunk, node.nowNs);
-      return;
+      if (node.active) return actions.accept(event.chunk, node.nowNs);
+      return drops.dropByDesign('CHUNK_DISABLED', 'a chunk was not played: the node is not active');
     case 'token':
       board.token();
       return language.token(event);

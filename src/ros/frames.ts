@@ -89,19 +89,24 @@ export class FramePull {
     if (inputs === null) return false;
     this.#busy = true;
     const generation = this.#generation;
+    const failed = (error: unknown): void => {
+      const { code, message } = toOxygenError(error);
+      this.#deps.drop(code, `preprocessing failed: ${message}`, 'preprocessing');
+    };
     this.#prepare(engine, inputs, generation)
-      .catch((error: unknown) => {
-        const { code, message } = toOxygenError(error);
-        this.#deps.drop(code, `preprocessing failed: ${message}`, 'preprocessing');
-      })
-      .finally(() => {
-        this.#busy = false;
-        // The credit is still there when the frame was unusable: the next complete set may be at hand. If not, the
-        // engine must know, or language would wait for the camera to recover.
-        if (!this.offer() && this.#credit) this.#deps.send({ type: 'no-frame' });
-      })
-      .catch(() => undefined);
+      .catch(failed)
+      .then(() => this.#prepared())
+      .catch(failed);
     return true;
+  }
+
+  /**
+   * The credit is still there when the frame was unusable: the next complete set may be at hand. If not, the engine
+   * must know, or language would wait for the camera to recover.
+   */
+  #prepared(): void {
+    this.#busy = false;
+    if (!this.offer() && this.#credit) this.#deps.send({ type: 'no-frame' });
   }
 
   async #prepare(engine: EngineInfo, inputs: FrameInputs, generation: number): Promise<void> {
@@ -118,6 +123,7 @@ export class FramePull {
     }
     const usable = this.#deps.source.decoded(slots, failures);
     const { epoch, instruction } = this.#deps.context();
+    // What was seen before a reset, a jump or a new engine is no drop, nor are inputs that newer ones replace.
     if (!usable || generation !== this.#generation || !this.#credit || instruction === null) return;
     const { stampNs, state } = inputs;
     const ageMs = Math.max(0, Number(this.#deps.nowNs() - stampNs) / 1e6);

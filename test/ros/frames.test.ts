@@ -37,12 +37,13 @@ function setUp() {
   const drops: string[] = [];
   const jobs: { job: PreprocessJob; finish: (result: Partial<PreprocessResult>) => Promise<void> }[] = [];
   const context = { epoch: 3, instruction: 'go' as string | null };
+  const take = jest.fn(() => ready.shift() ?? null);
   const decoded = jest.fn(
     (_: readonly string[], failures: readonly PreprocessFailure[]) => failures.length === 0,
   );
   const pull = new FramePull({
     robot,
-    source: { take: () => ready.shift() ?? null, decoded },
+    source: { take, decoded },
     preprocessing: {
       run: job =>
         new Promise(resolve => {
@@ -60,7 +61,7 @@ function setUp() {
     sent: () => undefined,
   });
   pull.engineUp(info);
-  return { pull, ready, sent, drops, jobs, context, decoded };
+  return { pull, ready, sent, drops, jobs, context, decoded, take };
 }
 const kinds = (sent: ToEngine[]): string[] => sent.map(message => message.type);
 
@@ -175,4 +176,19 @@ test('a frame that was being decoded for a dead engine or before a reset is not 
   pull.offer();
   await jobs[2]!.finish({});
   expect(sent.at(-1)).toMatchObject({ type: 'frame', observation: { stampNs: 3n } });
+});
+
+test('a bug in what comes after a frame is counted, and the next inputs make a frame', async () => {
+  const { pull, ready, sent, jobs, drops, take } = setUp();
+  ready.push(inputs(1n));
+  pull.want();
+  take.mockImplementationOnce(() => {
+    throw new TypeError('no such thing');
+  });
+  await jobs[0]!.finish({ failures: [{ slot: 'base', code: 'IMAGE_CORRUPT', message: 'cut' }] });
+  expect(drops).toEqual(['IMAGE_CORRUPT: camera/base: cut', 'INTERNAL: preprocessing failed: no such thing']);
+  ready.push(inputs(2n));
+  pull.offer();
+  await jobs[1]!.finish({});
+  expect(sent.at(-1)).toMatchObject({ type: 'frame', observation: { stampNs: 2n } });
 });
