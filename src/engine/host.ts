@@ -1,5 +1,5 @@
 /** The engine process's inside: messages in → scheduler → messages out. Knows the port only as a `post` function. */
-import { toOxygenError } from '../core/errors';
+import { toOxygenError, type OxygenError } from '../core/errors';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import type { Observation, Tunables } from '../core/types';
 import { TextStream } from '../model/tokenizer';
@@ -19,6 +19,7 @@ import type {
   RunKind,
   ToEngine,
 } from './protocol';
+import { RunHealth } from './run-health';
 import { REAL_TIME, type EngineTime } from './time';
 import { kvHandOver } from './tensorrt-sessions';
 import { warmUp } from './warm-up';
@@ -41,6 +42,9 @@ export class EngineHost {
   readonly #outbox: FromEngine[] = [];
   readonly #texts = new Map<string, TextStream>();
   readonly #stageMs: Partial<Record<RunKind, number>> = {};
+  readonly #health = new RunHealth();
+  /** Why no later run can work. */
+  #lost: OxygenError | null = null;
   #running: Running | null = null;
   #epoch = 0;
 
@@ -49,17 +53,25 @@ export class EngineHost {
     this.#time = time;
   }
 
-  /** Resolves when the engine has stopped and everything is released. Rejects when it cannot be loaded. */
+  /**
+   * Resolves when the engine has stopped and everything is released. Rejects when it cannot be loaded, and when no later
+   * run of this process can work.
+   */
   async run(options: EngineOptions): Promise<void> {
     this.#running = await this.#load(options);
     const { scheduler, sessions } = this.#running;
-    await new Promise<void>((resolve, reject) => {
-      scheduler.events$.subscribe({ next: e => this.#onEvent(e), error: reject, complete: resolve });
-      this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
-      scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
-    });
-    this.#running.frameLog?.close();
-    await sessions.release();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        scheduler.events$.subscribe({ next: e => this.#onEvent(e), error: reject, complete: resolve });
+        this.#send({ type: 'ready', info: this.#info(this.#running as Running) });
+        scheduler.post({ type: 'epoch', epoch: this.#epoch, endAll: false });
+      });
+    } finally {
+      this.#running.frameLog?.close();
+      // A broken GPU is not called again: that may hang.
+      if (this.#lost === null) await sessions.release();
+    }
+    if (this.#lost !== null) throw this.#lost;
   }
 
   onMessage(message: ToEngine): void {
@@ -201,6 +213,7 @@ export class EngineHost {
       case 'ask':
         return this.#send({ type: 'want-frame' });
       case 'chunk':
+        this.#health.good();
         return this.#send({ type: 'chunk', chunk: io.chunk(e.frame, e.actions) });
       case 'token': {
         const stream = this.#texts.get(e.id) ?? new TextStream(io.tokenizer);
@@ -212,10 +225,12 @@ export class EngineHost {
         const text = this.#texts.get(e.id)?.end() ?? '';
         this.#texts.delete(e.id);
         const error = e.error && { code: e.error.code, message: e.error.message };
-        return this.#send({ ...e, text, error });
+        this.#send({ ...e, text, error });
+        return this.#endIf(e.error && this.#health.runFailed(e.error));
       }
       case 'drop':
-        return this.#drop(e.error);
+        this.#drop(e.error);
+        return this.#endIf(this.#health.frameFailed(e.error));
       case 'language-off':
         return this.#send({ type: 'language-off', code: e.error.code, message: e.error.message });
       case 'frame-end': {
@@ -236,6 +251,13 @@ export class EngineHost {
         return this.#send({ type: 'stats', stats });
       }
     }
+  }
+
+  #endIf(lost: OxygenError | null): void {
+    if (lost === null || this.#lost !== null) return;
+    this.#lost = lost;
+    (this.#running as Running).scheduler.close();
+    this.#flush();
   }
 
   #drop(error: unknown): void {

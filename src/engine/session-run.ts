@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
+import { NO_MEMORY } from './gpu-errors';
 
 /** KV feeds and the last-layer views rely on behaviour that later versions change. */
 const ORT_VERSION = '1.30.0';
@@ -47,9 +48,6 @@ export async function runSession(
     throw runError(graph, cause);
   }
 }
-
-/** What ONNX Runtime, CUDA and the C++ library say when an allocation fails. */
-const NO_MEMORY = /failed to allocate memory|bad_alloc|bad allocation|out of memory/i;
 
 /** RUN_FAILED, or OUT_OF_MEMORY so that the scheduler can make do with less. */
 export function runError(graph: string, cause: unknown): OxygenError {

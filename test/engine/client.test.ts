@@ -1,5 +1,7 @@
 /** The engine as a process: pull protocol, death, hang and stop, with the real demo engine. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { filter, firstValueFrom, take, timeout, toArray } from 'rxjs';
@@ -17,6 +19,25 @@ const OPTIONS: EngineOptions = {
   providers: ['cpu'], requiredProvider: null, maxSeedTokens: 16, attention: 'bidirectional', longPrompt: 'shorten', noiseFile: null, frameLog: null, mode: 'oxygen', ageingMs: 5000,
   tunables: { tokensPerFrame: { kind: 'fixed', steps: 5 }, replanRateHz: 0, executeMs: 0, standing: [] },
 }; // prettier-ignore
+
+/** As ONNX Runtime 1.30 says it. */
+const GPU_ERROR =
+  'CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=robot ; file=gpu_data_transfer.cc ; line=91';
+
+const REQUEST = {
+  text: 'Scene: ',
+  temperature: 1.5,
+  topK: 0,
+  topP: 1,
+  samplingSeed: 3,
+  priority: 0,
+  deadlineInMs: null,
+  keepOnInstruction: true,
+};
+
+/** For the script of another process. */
+const plain = ({ seed, ...options }: EngineOptions): string =>
+  `{ ...${JSON.stringify(options)}, seed: ${seed}n }`;
 
 type Event = ClientModule.EngineEvent;
 
@@ -45,18 +66,7 @@ class Robot {
   ask(id: string, maxTokens = 40): boolean {
     return this.client.send({
       type: 'request',
-      request: {
-        id,
-        text: 'Scene: ',
-        maxTokens,
-        temperature: 1.5,
-        topK: 0,
-        topP: 1,
-        samplingSeed: 3,
-        priority: 0,
-        deadlineInMs: null,
-        keepOnInstruction: true,
-      },
+      request: { ...REQUEST, id, maxTokens },
     });
   }
 
@@ -122,6 +132,45 @@ it.each<[string, NodeJS.Signals, RegExp]>([
     }
   }
   expect(ends.some(e => e.reason === 'failed')).toBe(true);
+});
+
+describe('runs that fail until the process ends', () => {
+  let dir: string;
+  beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'oxygen-failing-runs-'))));
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  it.each<[string, string, RegExp]>([
+    ['an error of the GPU, at once', GPU_ERROR, /^RUN_FAILED: the \w+ graph failed: CUDA failure 700: .* so the engine process ends/],
+    ['anything, after some frames', 'enqueue failed.', /^RUN_FAILED: .*enqueue failed.*runs of 5 frames in a row/],
+  ])('%s: the next process gives chunks again', async (_, text, reason) => {
+    const FAILING_RUNS = JSON.stringify({ FROM: 100, TEXT: text, MARK: join(dir, 'mark') });
+    const script = `
+      const { createEngineClient } = require(${JSON.stringify(join(ROOT, 'dist/engine/client.js'))});
+      const client = createEngineClient(${plain(OPTIONS)}, () => undefined);
+      const events = [];
+      let stampNs = 1n;
+      const images = new Uint8Array(84 * 84 * 3);
+      const frame = () => ({ stampNs: stampNs++, epoch: 0, instruction: 'reach', state: Float64Array.of(0, 1, -1.5, -1), cameras: ['base_0_rgb'], images });
+      client.events$.subscribe(e => {
+        events.push(e);
+        if (e.type === 'want-frame') client.send({ type: 'frame', observation: frame() });
+        if (e.type !== 'chunk' || client.restarts === 0) return;
+        const { restarts, givenUp } = client;
+        const of = type => events.filter(e => e.type === type);
+        client.stop().then(() => {
+          const downs = of('down').map(e => e.reason);
+          console.log(JSON.stringify({ restarts, givenUp, downs, drops: of('drop'), ends: of('done').map(e => e.id) }));
+        });
+      });
+      client.start().then(() => client.send({ type: 'request', request: { ...${JSON.stringify(REQUEST)}, id: 'a', maxTokens: 64 } }));
+    `;
+    const env = { ...process.env, FAILING_RUNS, NODE_OPTIONS: `--require ${join(__dirname, 'failing-runs.js')}` };
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { timeout: 60_000, env });
+    const told = JSON.parse(stdout) as { drops: { code: string; message: string }[]; ends: string[] };
+    expect(told).toMatchObject({ restarts: 1, givenUp: false, downs: [expect.stringMatching(reason)] });
+    expect(told.ends).toEqual(['a']);
+    expect(told.drops.every(({ code, message }) => code === 'RUN_FAILED' && message.includes(text))).toBe(true);
+  }); // prettier-ignore
 });
 
 it('standing requests: told while the process loads, known to the next process, and each that spoke has one end', async () => {
@@ -245,7 +294,7 @@ it('one that cannot be started again is tried again, until it can', async () => 
   const spoilt = `
     const { createEngineClient } = require(${JSON.stringify(script)});
     const log = [];
-    const client = createEngineClient(${JSON.stringify(OPTIONS, (_, v: unknown) => (typeof v === 'bigint' ? Number(v) : v))}, line => log.push(line));
+    const client = createEngineClient(${plain(OPTIONS)}, line => log.push(line));
     const downs = [];
     client.events$.subscribe(e => e.type === 'down' && downs.push(e.reason));
     (async () => {
