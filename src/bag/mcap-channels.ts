@@ -10,6 +10,7 @@ export interface Channel {
   readonly type: string;
   readonly definition: string;
   readonly serialization: string;
+  readonly schemaId: number;
 }
 
 /** The records in `bytes`, whole ones; a record that is damaged ends them. Throws what the library finds wrong. */
@@ -41,13 +42,26 @@ export class Channels {
   /** The first description of a number holds: files repeat them, and a second one that differs is damage. */
   add(record: McapTypes.TypedMcapRecord, offset: number): void {
     if (record.type === 'Schema') {
-      if (!this.#schemas.has(record.id)) this.#schemas.set(record.id, record);
+      const known = this.#schemas.get(record.id);
+      if (!known) this.#schemas.set(record.id, record);
+      else if (!isSameSchema(known, record))
+        this.#faults.damaged(
+          offset,
+          `schema ${record.id} (${known.name}) is described a second time and differently`,
+        );
     } else if (record.type === 'Channel') {
       const channel = this.#channel(record);
       const known = this.#byId.get(record.id);
       if (!known) this.#byId.set(record.id, channel);
-      else if (known.topic !== channel.topic || known.serialization !== channel.serialization)
-        this.#faults.damaged(offset, `channel ${record.id} is described a second time and differently`);
+      else if (
+        known.topic !== channel.topic ||
+        known.serialization !== channel.serialization ||
+        known.schemaId !== channel.schemaId
+      )
+        this.#faults.damaged(
+          offset,
+          `channel ${record.id} (${known.topic}) is described a second time and differently`,
+        );
     }
   }
 
@@ -79,6 +93,11 @@ export class Channels {
       type: schema?.name ?? '',
       definition: readable ? new TextDecoder().decode(schema.data) : '',
       serialization: record.messageEncoding,
+      schemaId: record.schemaId,
     };
   }
 }
+
+type Schema = McapTypes.TypedMcapRecords['Schema'];
+const isSameSchema = (a: Schema, b: Schema): boolean =>
+  a.name === b.name && a.encoding === b.encoding && Buffer.compare(a.data, b.data) === 0;

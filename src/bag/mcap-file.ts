@@ -8,8 +8,8 @@ import { FileWindow } from './file-window';
 import { Channels } from './mcap-channels';
 import { McapPass } from './mcap-pass';
 import { readEnding } from './mcap-summary';
-import type { Ending, Summary } from './mcap-summary';
-import { survey } from './mcap-survey';
+import type { Summary } from './mcap-summary';
+import { survey, tellsTimes } from './mcap-survey';
 import type { Span, StorageFile } from './storage';
 
 /** Small for the walk, which leaps from header to header; larger for reading, where a block is what messages lie in. */
@@ -17,7 +17,7 @@ const WALK_BLOCK_BYTES = 64 * 1024;
 const READ_BLOCK_BYTES = 256 * 1024;
 
 interface Contents {
-  readonly spans: readonly Span[];
+  readonly spans: readonly Span[] | null;
   readonly counts: ReadonlyMap<number, number>;
 }
 
@@ -41,6 +41,11 @@ async function opened(handle: FileHandle, faults: FileFaults): Promise<StorageFi
   const { spans, counts } = ending.summary
     ? fromSummary(ending.summary, channels)
     : await survey(window, channels, faults);
+  if (!ending.finished && !faults.any)
+    faults.general(
+      'closing',
+      'the closing record of the file is cut or damaged; all messages before it are whole',
+    );
 
   const chunked = (ending.summary?.chunks.length ?? 0) > 0;
   return {
@@ -55,7 +60,7 @@ async function opened(handle: FileHandle, faults: FileFaults): Promise<StorageFi
         if (!(error instanceof OxygenError)) throw error;
         faults.general('disk', error.message);
       }
-      if (selection.fromNs === null && selection.toNs === null) compareCounts(pass.seen, ending, faults);
+      if (!pass.skipped) compareCounts(pass.seen, ending.summary, faults);
     },
     close: () => handle.close(),
   };
@@ -63,26 +68,19 @@ async function opened(handle: FileHandle, faults: FileFaults): Promise<StorageFi
 
 function fromSummary({ descriptions, statistics, chunks }: Summary, channels: Channels): Contents {
   for (const record of descriptions) channels.add(record, 0);
-  const ofChunks = chunks
-    .map(({ messageStartTime, messageEndTime }) => ({ fromNs: messageStartTime, toNs: messageEndTime }))
-    .filter(({ fromNs, toNs }) => fromNs <= toNs && toNs > 0n);
+  const filled = chunks.filter(({ uncompressedSize }) => uncompressedSize > 0n);
+  const ofChunks = filled.map(chunk => ({ fromNs: chunk.messageStartTime, toNs: chunk.messageEndTime }));
   const whole = { fromNs: statistics.messageStartTime, toNs: statistics.messageEndTime };
   const loose = statistics.chunkCount === 0 && statistics.messageCount > 0n;
   return {
-    spans: loose ? [whole] : ofChunks,
+    spans: loose ? [whole] : ofChunks.every(tellsTimes) ? ofChunks : null,
     counts: new Map([...statistics.channelMessageCounts].map(([id, count]) => [id, Number(count)])),
   };
 }
 
 /** The last net: what was lost without a trace. */
-function compareCounts(seen: number, { finished, summary }: Ending, faults: FileFaults): void {
-  if (faults.any) return;
-  if (!finished)
-    faults.general(
-      'closing',
-      'the closing record of the file is cut or damaged; all messages before it are whole',
-    );
-  else if (summary && BigInt(seen) !== summary.statistics.messageCount)
+function compareCounts(seen: number, summary: Summary | null, faults: FileFaults): void {
+  if (!faults.any && summary && BigInt(seen) !== summary.statistics.messageCount)
     faults.general(
       'count',
       `the index of the file counts ${summary.statistics.messageCount} messages, but ${seen} were found`,

@@ -35,6 +35,7 @@ export class McapPass {
   readonly #orphans = new Map<number, number>();
   #lastNs: bigint | null = null;
   #seen = 0;
+  #skipped = false;
   #lost: { readonly offset: number; readonly why: string; messages: number } | null = null;
   #batch: BagMessage[] = [];
   #batchBytes = 0;
@@ -56,7 +57,12 @@ export class McapPass {
     this.#selection = selection;
   }
 
-  /** All messages that were come across, selected or not. Chunks outside the selected time are not looked into. */
+  /** Chunks outside the selected time were not looked into. */
+  get skipped(): boolean {
+    return this.#skipped;
+  }
+
+  /** All messages that were come across, selected or not. */
   get seen(): number {
     return this.#seen;
   }
@@ -88,7 +94,10 @@ export class McapPass {
   async #chunk(record: TopRecord): Promise<void> {
     const { head, offset } = record;
     this.#lost = null;
-    if (head!.startNs <= head!.endNs && this.#isOutside(head!.startNs, head!.endNs)) return;
+    if (head!.startNs <= head!.endNs && this.#isOutside(head!.startNs, head!.endNs)) {
+      this.#skipped = true;
+      return;
+    }
     let data: Uint8Array;
     try {
       data = await chunkData(this.#window, record);

@@ -17,10 +17,13 @@ import type { TopRecord } from './mcap-walk';
 import type { Span } from './storage';
 
 export interface Survey {
-  readonly spans: readonly Span[];
+  readonly spans: readonly Span[] | null;
   /** Messages per channel. */
   readonly counts: ReadonlyMap<number, number>;
 }
+
+/** A chunk that says 0 holds no message, or some whose stamp is 0. */
+export const tellsTimes = ({ fromNs, toNs }: Span): boolean => fromNs <= toNs && toNs > 0n;
 
 /** Fills `channels`. @throws OxygenError BAG_DAMAGED where the disk cannot be read */
 export async function survey(window: FileWindow, channels: Channels, faults: FileFaults): Promise<Survey> {
@@ -39,7 +42,7 @@ export async function survey(window: FileWindow, channels: Channels, faults: Fil
     const inside = counted ? index : await lookInto(window, chunk, channels);
     for (const [channel, messages] of inside ?? index) count(channel, messages);
     const { startNs, endNs } = chunk.head!;
-    if (startNs <= endNs && endNs > 0n) spans.push({ fromNs: startNs, toNs: endNs });
+    if (inside === null || inside.size > 0) spans.push({ fromNs: startNs, toNs: endNs });
     chunk = null;
     index = new Map();
   };
@@ -62,7 +65,8 @@ export async function survey(window: FileWindow, channels: Channels, faults: Fil
     }
   }
   await endOfChunk();
-  return { spans: loose ? [...spans, loose] : spans, counts };
+  const all = loose ? [...spans, loose] : spans;
+  return { spans: spans.every(tellsTimes) ? all : null, counts };
 }
 
 /** Messages per channel; null: it is damaged, and the reading will say so. */

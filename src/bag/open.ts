@@ -3,6 +3,7 @@ import { OxygenError } from '../core/errors';
 import { findBagFiles } from './bag-files';
 import type { BagFile, BagFiles } from './bag-files';
 import { epochOf } from './epoch';
+import type { Epoch } from './epoch';
 import { FileFaults, Faults } from './faults';
 import { openMcap } from './mcap-file';
 import { Reading } from './reading';
@@ -16,8 +17,9 @@ export async function openBag(path: string): Promise<Bag> {
   const found = await findBagFiles(path, faults);
   const opened = await openAll(found.files, faults);
   try {
-    const topics = topicsOf(opened, found, faults);
-    const epoch = await epochOf(opened, topics);
+    const all = topicsOf(opened, found, faults);
+    const epoch = await epochOf(opened, all, faults);
+    const topics = countedIn(epoch, all);
     return {
       path,
       storage: found.files[0]!.storage,
@@ -46,7 +48,8 @@ async function openAll(files: readonly BagFile[], faults: Faults): Promise<reado
       try {
         opened.push(await openFile(file, faults));
       } catch (error) {
-        if (!(error instanceof OxygenError) || (file === files.at(-1) && opened.length === 0)) throw error;
+        const own = error instanceof OxygenError && error.code.startsWith('BAG_');
+        if (!own || (file === files.at(-1) && opened.length === 0)) throw error;
         faults.put(`open:${file.name}`, 'BAG_DAMAGED', `${file.name}: ${error.message}; it was left out`);
       }
     }
@@ -66,6 +69,15 @@ async function openFile({ path, name, storage }: BagFile, faults: Faults): Promi
 const closeAll = async (files: readonly StorageFile[]): Promise<void> => {
   await Promise.all(files.map(file => file.close()));
 };
+
+/** Where each message was looked at, the counts are of those that are given. */
+const countedIn = (
+  epoch: Epoch | null,
+  topics: ReadonlyMap<string, BagTopic>,
+): ReadonlyMap<string, BagTopic> =>
+  epoch === null || epoch.counts === null
+    ? topics
+    : new Map([...topics].map(([name, topic]) => [name, { ...topic, count: epoch.counts!.get(name) ?? 0 }]));
 
 /** Of all files; counts are added up, or else those of metadata.yaml. */
 function topicsOf(

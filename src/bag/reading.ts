@@ -10,10 +10,8 @@ import type { BagMessage, BagSelection, BagTopic } from './types';
 export class Reading {
   readonly #files: readonly StorageFile[];
   readonly #topics: ReadonlyMap<string, BagTopic>;
-  readonly #epoch: Epoch | null;
   readonly #faults: Faults;
   readonly #selection: StorageSelection;
-  #far = 0;
   #backwards = 0;
   #firstBackwards = '';
   #packed = 0;
@@ -28,13 +26,13 @@ export class Reading {
   ) {
     this.#files = files;
     this.#topics = topics;
-    this.#epoch = epoch;
     this.#faults = faults;
-    this.#selection = { ...selection, topics: this.#readable(selection.topics) };
+    const { fromNs, toNs } = selection.far === true ? selection : within(epoch, selection);
+    this.#selection = { fromNs, toNs, topics: this.#readable(selection.topics) };
   }
 
   async *messages(): AsyncGenerator<BagMessage> {
-    const ordered = inOrder(this.#near(), ({ topic }, newestNs) => {
+    const ordered = inOrder(this.#batches(), ({ topic }, newestNs) => {
       if (this.#backwards++ === 0) this.#firstBackwards = `${topic} at ${newestNs} ns`;
     });
     try {
@@ -49,20 +47,8 @@ export class Reading {
     }
   }
 
-  /** Without messages far apart in time. */
-  async *#near(): AsyncGenerator<readonly BagMessage[]> {
-    const epoch = this.#epoch;
-    for (const file of this.#files) {
-      for await (const batch of file.batches(this.#selection)) {
-        if (epoch === null || !epoch.cut) {
-          yield batch;
-          continue;
-        }
-        const near = batch.filter(({ logNs }) => logNs >= epoch.fromNs && logNs <= epoch.toNs);
-        this.#far += batch.length - near.length;
-        yield near;
-      }
-    }
+  async *#batches(): AsyncGenerator<readonly BagMessage[]> {
+    for (const file of this.#files) yield* file.batches(this.#selection);
   }
 
   /** A message that rosbag2 has compressed by itself (compression_mode: MESSAGE): CDR never begins like this. */
@@ -101,14 +87,6 @@ export class Reading {
     ): void => {
       if (messages > 0) this.#faults.put(key, code, message, { messages });
     };
-    const { fromNs, toNs } = this.#epoch ?? { fromNs: 0n, toNs: 0n };
-    put(
-      'far',
-      'BAG_DISORDER',
-      `${counted(this.#far, 'message')} left out: their stamps are days apart from the others, ` +
-        `which lie between ${dateOf(fromNs)} and ${dateOf(toNs)}`,
-      this.#far,
-    );
     put(
       'backwards',
       'BAG_DISORDER',
@@ -125,7 +103,14 @@ export class Reading {
   }
 }
 
-const dateOf = (ns: bigint): string => {
-  const date = new Date(Number(ns / 1_000_000n));
-  return Number.isNaN(date.getTime()) ? `${ns} ns` : date.toISOString();
-};
+type Times = Pick<BagSelection, 'fromNs' | 'toNs'>;
+
+/** Without messages far apart in time. */
+function within(epoch: Epoch | null, { fromNs, toNs }: Times): Times {
+  if (epoch === null || !epoch.cut) return { fromNs, toNs };
+  const endNs = epoch.toNs + 1n;
+  return {
+    fromNs: fromNs === null || fromNs < epoch.fromNs ? epoch.fromNs : fromNs,
+    toNs: toNs === null || toNs > endNs ? endNs : toNs,
+  };
+}

@@ -5,7 +5,9 @@
  */
 import { Database } from 'node-sqlite3-wasm';
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fstatSync,
@@ -27,29 +29,48 @@ export interface OpenDatabase {
   close(): void;
 }
 
-/** Throws what SQLite says, or OxygenError BAG_DAMAGED. */
+/** @throws OxygenError BAG_DAMAGED; CONFIG_INVALID if the folder for temporary files is of no use */
 export function openUntouched(path: string, faults: FileFaults): OpenDatabase {
-  const folder = mkdtempSync(join(tmpdir(), 'oxygen-bag-'));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const folder = temporary(() => mkdtempSync(join(tmpdir(), 'oxygen-bag-')));
+  let db: Database | null = null;
+  const close = (): void => {
+    db?.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
   try {
     const link = join(folder, 'bag.db3');
-    symlinkSync(resolve(path), link);
+    temporary(() => symlinkSync(resolve(path), link));
     checkSize(path, bringLog(path, link, faults), faults);
-    const db = new Database(link, { readOnly: true });
+    db = new Database(link, { readOnly: true });
     // A write-ahead log is read without shared memory, which this SQLite does not have.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     // Else a database that is shorter than it should be is refused as a whole. Nothing is written: it is read only.
     db.exec('PRAGMA writable_schema = ON');
-    return {
-      db,
-      close: () => {
-        db.close();
-        remove();
-      },
-    };
+    return { db, close };
   } catch (error) {
-    remove();
-    throw error;
+    close();
+    throw error instanceof OxygenError ? error : damagedDatabase(path, error);
+  }
+}
+
+export const damagedDatabase = (path: string, cause: unknown): OxygenError =>
+  new OxygenError(
+    'BAG_DAMAGED',
+    `nothing of the database ${path} can be read (${cause instanceof Error ? cause.message : String(cause)})`,
+    { cause },
+  );
+
+/** What is done in the folder for temporary files: where that fails, the bag is not to blame. */
+function temporary<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `the folder for temporary files ${tmpdir()} cannot be used (${cause instanceof Error ? cause.message : String(cause)}), ` +
+        'and a .db3 bag is opened by way of it: make room in it, or set TMPDIR to a folder that can be written to',
+      { cause },
+    );
   }
 }
 
@@ -63,7 +84,12 @@ function bringLog(path: string, link: string, faults: FileFaults): boolean {
       `its write-ahead log has ${mib(bytes)}, at most ${mib(MAX_PIECE_BYTES)} are read; the messages in it were left out. ` +
         `Copy the bag and open the copy once with sqlite3 ("PRAGMA wal_checkpoint;") to bring them in`,
     );
-  else if (bytes > 0) copyFileSync(log, `${link}-wal`);
+  else if (bytes > 0 && isReadable(log)) temporary(() => copyFileSync(log, `${link}-wal`));
+  else if (bytes > 0)
+    faults.general(
+      'wal',
+      'its write-ahead log may not be read by this user; the messages in it were left out',
+    );
   if (existsSync(`${path}-journal`) && statSync(`${path}-journal`).size > 0)
     faults.general(
       'journal',
@@ -71,6 +97,15 @@ function bringLog(path: string, link: string, faults: FileFaults): boolean {
         'Copy the bag and open the copy once with sqlite3 to roll them back',
     );
   return bytes > 0;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The header says how many pages there are. @throws OxygenError BAG_DAMAGED */

@@ -3,21 +3,15 @@ import type { Database, QueryResult } from 'node-sqlite3-wasm';
 import { OxygenError } from '../core/errors';
 import { compressionReady } from './compression';
 import type { FileFaults } from './faults';
-import { openUntouched } from './sqlite-copy';
+import { damagedDatabase, openUntouched } from './sqlite-copy';
 import { readRows } from './sqlite-rows';
 import type { Span, StorageFile } from './storage';
 import type { BagTopic } from './types';
 
-/** @throws OxygenError BAG_UNSUPPORTED (another database), BAG_DAMAGED (nothing of it can be read) */
+/** @throws OxygenError BAG_UNSUPPORTED (another database), BAG_DAMAGED (nothing of it can be read), CONFIG_INVALID (see openUntouched) */
 export async function openSqlite(path: string, faults: FileFaults): Promise<StorageFile> {
   await compressionReady();
-  let opened;
-  try {
-    opened = openUntouched(path, faults);
-  } catch (error) {
-    throw error instanceof OxygenError ? error : damaged(path, error);
-  }
-  const { db, close } = opened;
+  const { db, close } = openUntouched(path, faults);
   try {
     const tables = new Set(
       db.all("SELECT name FROM sqlite_master WHERE type = 'table'").map(row => row['name']),
@@ -30,22 +24,16 @@ export async function openSqlite(path: string, faults: FileFaults): Promise<Stor
     const topics = readTopics(db, tables.has('message_definitions'));
     return {
       topics: [...topics.values()],
-      spans: span(db),
+      // What is missing may be what the index of times begins or ends with.
+      spans: faults.any ? null : spans(db),
       batches: selection => readRows(db, topics, selection, faults),
       close: async () => close(),
     };
   } catch (error) {
     close();
-    throw error instanceof OxygenError ? error : damaged(path, error);
+    throw error instanceof OxygenError ? error : damagedDatabase(path, error);
   }
 }
-
-const damaged = (path: string, cause: unknown): OxygenError =>
-  new OxygenError(
-    'BAG_DAMAGED',
-    `nothing of the database ${path} can be read (${cause instanceof Error ? cause.message : String(cause)})`,
-    { cause },
-  );
 
 /** By their id. Messages are counted by metadata.yaml only: here it would mean to look at every row. */
 function readTopics(db: Database, withDefinitions: boolean): ReadonlyMap<number, BagTopic> {
@@ -69,16 +57,18 @@ function readTopics(db: Database, withDefinitions: boolean): ReadonlyMap<number,
   return topics;
 }
 
-function span(db: Database): readonly Span[] {
+/** Null: the index of times is damaged, or its messages are. */
+function spans(db: Database): readonly Span[] | null {
   try {
     // One each: SQLite looks up a lone min or max in the index, but both together in all rows.
     const from = db.get('SELECT min(timestamp) AS ns FROM messages');
     const to = db.get('SELECT max(timestamp) AS ns FROM messages');
     const [fromNs, toNs] = [nsOf(from), nsOf(to)];
-    return fromNs === null || toNs === null ? [] : [{ fromNs, toNs }];
+    if (fromNs !== null && toNs !== null) return [{ fromNs, toNs }];
+    return db.get('SELECT rowid FROM messages NOT INDEXED LIMIT 1') === null ? [] : null;
   } catch {
     // The reading says what is damaged.
-    return [];
+    return null;
   }
 }
 

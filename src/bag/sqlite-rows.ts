@@ -15,18 +15,23 @@ const BATCH_BYTES = 1024 * 1024;
 const LEAST = -(2n ** 63n);
 const MOST = 2n ** 63n - 1n;
 
+/** The row number is what rosbag2 calls id, and a whole number whatever the table says of its id. */
 interface Key {
   readonly id: bigint;
   readonly ns: bigint;
 }
 
-const KEYS = 'SELECT id, timestamp AS ns FROM messages';
+const KEYS = 'SELECT rowid AS id, timestamp AS ns FROM messages';
 /** Every bag of rosbag2 has an index over the timestamps. */
-const BY_TIME = `${KEYS} WHERE (timestamp, id) > (?1, ?2) AND timestamp < ?3 ORDER BY timestamp, id LIMIT ${PAGE_ROWS}`;
+const BY_TIME = `${KEYS} WHERE (timestamp, rowid) > (?1, ?2) AND timestamp < ?3 ORDER BY timestamp, rowid LIMIT ${PAGE_ROWS}`;
 /** Without it, or where it is damaged: in the order of writing, which is nearly the same. */
 const BY_ID =
-  `${KEYS} NOT INDEXED WHERE (timestamp, id) > (?1, ?2) AND timestamp < ?3 AND id > ?4 ` +
-  `ORDER BY id LIMIT ${PAGE_ROWS}`;
+  `${KEYS} NOT INDEXED WHERE (timestamp, rowid) > (?1, ?2) AND timestamp < ?3 AND rowid > ?4 ` +
+  `ORDER BY rowid LIMIT ${PAGE_ROWS}`;
+/** What is no number is in no order of time: texts are behind all numbers, and NULL is nowhere. */
+const TIMELESS =
+  'SELECT (SELECT count(*) FROM messages WHERE timestamp IS NULL) + ' +
+  "(SELECT count(*) FROM messages WHERE timestamp >= '') AS rows";
 
 /** `topics`: by their id in the file. */
 export async function* readRows(
@@ -76,47 +81,85 @@ function* wholeRows(
 
 function* keys(db: Database, { fromNs, toNs }: StorageSelection, losses: Losses): Generator<readonly Key[]> {
   const stop = toNs === null || toNs > MOST ? MOST : toNs;
-  let last: Key = { ns: fromNs ?? LEAST, id: LEAST };
+  let place: Place = { ns: fromNs ?? LEAST, id: LEAST };
+  losses.timeless(timelessRows(db));
   if (hasTimeIndex(db)) {
-    const page = (): readonly Key[] => pageOf(db, BY_TIME, [last.ns, last.id, stop]);
     for (;;) {
-      const next = attempt(page);
-      if ('reason' in next) {
-        losses.index = next.reason;
+      const { keys, end, flaw } = pageOf(db, BY_TIME, [place.ns, place.id, stop], losses);
+      if (keys.length > 0) yield keys;
+      place = end ?? place;
+      if (flaw !== null) {
+        losses.index = flaw;
         break;
       }
-      const end = next.page.at(-1);
-      if (end === undefined) return;
-      last = end;
-      yield next.page;
+      if (end === null) return;
     }
   }
   let id = LEAST;
   for (;;) {
-    const next = attempt(() => pageOf(db, BY_ID, [last.ns, last.id, stop, id]));
-    if ('reason' in next) losses.end = next.reason;
-    const end = 'page' in next ? next.page.at(-1) : undefined;
-    if (end === undefined || !('page' in next)) return;
+    const { keys, end, flaw } = pageOf(db, BY_ID, [place.ns, place.id, stop, id], losses);
+    if (keys.length > 0) yield keys;
+    losses.end = flaw;
+    if (end === null || flaw !== null) return;
     id = end.id;
-    yield next.page;
   }
 }
 
-function attempt(
-  page: () => readonly Key[],
-): { readonly page: readonly Key[] } | { readonly reason: string } {
+function timelessRows(db: Database): number {
   try {
-    return { page: page() };
+    return Number(db.get(TIMELESS)?.['rows'] ?? 0);
+  } catch (cause) {
+    // The keys meet the same damage, and it is told there.
+    if (!(cause instanceof SQLite3Error)) throw cause;
+    return 0;
+  }
+}
+
+/** Where a reading goes on; a time need not be a whole number. */
+interface Place {
+  readonly ns: bigint | number;
+  readonly id: bigint;
+}
+
+interface KeyPage {
+  readonly keys: readonly Key[];
+  /** Of the last row that was come across; null: there was none. */
+  readonly end: Place | null;
+  /** Why the rows behind them cannot be read; null: they can. */
+  readonly flaw: string | null;
+}
+
+/** Row by row: those before a damaged place count. */
+function pageOf(db: Database, sql: string, values: (bigint | number)[], losses: Losses): KeyPage {
+  const keys: Key[] = [];
+  let end: Place | null = null;
+  let statement: Statement | null = null;
+  try {
+    statement = db.prepare(sql);
+    for (const row of statement.iterate(values)) {
+      const { id, ns } = row as { readonly id: bigint | number; readonly ns: bigint | number };
+      end = { id: BigInt(id), ns };
+      if (isInteger(ns)) keys.push({ id: end.id, ns: BigInt(ns) });
+      else losses.row(NO_TIME);
+    }
+    return { keys, end, flaw: null };
   } catch (cause) {
     if (!(cause instanceof SQLite3Error)) throw cause;
-    return { reason: cause.message };
+    return { keys, end, flaw: cause.message };
+  } finally {
+    finalize(statement);
   }
 }
 
-const pageOf = (db: Database, sql: string, values: bigint[]): readonly Key[] =>
-  db
-    .all(sql, values)
-    .flatMap(({ id, ns }) => (isInteger(id) && isInteger(ns) ? [{ id: BigInt(id), ns: BigInt(ns) }] : []));
+const NO_TIME = 'its time is no whole number';
+
+function finalize(statement: Statement | null): void {
+  try {
+    statement?.finalize();
+  } catch {
+    // It tells the error of its last step a second time.
+  }
+}
 
 const hasTimeIndex = (db: Database): boolean =>
   db
@@ -144,7 +187,7 @@ class Rows {
     this.#sql =
       `SELECT topic_id AS topic, timestamp AS ns, length(data) AS bytes, topic_id IN (${wanted.join()}) AS wanted, ` +
       `CASE WHEN topic_id IN (${wanted.join()}) AND length(data) <= ${MAX_PIECE_BYTES} THEN data END AS data ` +
-      'FROM messages WHERE id = ?';
+      'FROM messages WHERE rowid = ?';
     this.#statement = db.prepare(this.#sql);
   }
 
@@ -175,11 +218,7 @@ class Rows {
   }
 
   close(): void {
-    try {
-      this.#statement.finalize();
-    } catch {
-      // It tells the error of its last step a second time.
-    }
+    finalize(this.#statement);
   }
 }
 
@@ -198,6 +237,11 @@ class Losses {
 
   row(why: string): void {
     if (this.#rows++ === 0) this.#first = why;
+  }
+
+  timeless(rows: number): void {
+    if (rows > 0) this.row(NO_TIME);
+    this.#rows += Math.max(rows - 1, 0);
   }
 
   tell(): void {

@@ -18,8 +18,8 @@ export interface StorageSelection {
 
 export interface StorageFile {
   readonly topics: readonly BagTopic[];
-  /** Of its parts, in file order; all messages that are known of lie in them. */
-  readonly spans: readonly Span[];
+  /** Of its parts, in file order; all messages lie in them. Empty: there are none. Null: only a reading can tell. */
+  readonly spans: readonly Span[] | null;
   /** The selected messages in file order, a few at a time; those of a batch stay valid as long as they are held. */
   batches(selection: StorageSelection): AsyncIterable<readonly BagMessage[]>;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ export interface BagTopic {
   readonly name: string;
   /** ROS 2 type name, such as `sensor_msgs/msg/Image`. */
   readonly type: string;
-  /** Messages; null: the bag has no statistics (no index, no metadata.yaml). */
+  /** Messages that are given; null: the bag has no statistics (no index, no metadata.yaml). */
   readonly count: number | null;
   /** ros2msg text with all that it uses (`===`, `MSG: `); empty: the bag does not say. */
   readonly definition: string;
@@ -30,6 +30,8 @@ export interface BagSelection {
   readonly fromNs: bigint | null;
   /** Exclusive; null is the end. */
   readonly toNs: bigint | null;
+  /** Also messages whose times are days apart from the part that is given else. */
+  readonly far?: true;
 }
 
 export interface Bag {
@@ -51,7 +53,8 @@ export interface Bag {
   /**
    * In ascending order of `logNs`: what is out of order by up to a second is put in order, what runs backwards further
    * is given as the files have it and told of (BAG_DISORDER). Where no message falls on a whole day (UTC), the bag is cut
-   * in parts, and only the part with most messages is given: a stamp of 0 shall not make a replay idle for years.
+   * in parts, and only the part with most messages is given, which is told when the bag is opened (BAG_DISORDER): a
+   * stamp of 0 shall not make a replay idle for years.
    * @throws OxygenError only for bugs; damage goes to `faults`
    */
   messages(selection: BagSelection): AsyncIterable<BagMessage>;

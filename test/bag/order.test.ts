@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { openBag } from '../../src/bag/open';
 import { inOrder } from '../../src/bag/order';
 import type { BagMessage } from '../../src/bag/types';
 import { START_NS, lines, readBag, writeBags } from './bags';
@@ -172,6 +173,29 @@ describe('bags', () => {
     expect(read.lines).toEqual(messages.slice(10));
     expect(read.faults).toMatchObject([{ code: 'BAG_DISORDER', details: { messages: 10 } }]);
   });
+
+  test.each(['zero.mcap', 'zero.db3', 'clock-set.mcap'])(
+    '%s: what is left out is told when the bag is opened, and when a part of it is played',
+    async name => {
+      const bag = await openBag(at(name));
+      const { startNs, endNs, faults, topics } = bag;
+      const left = messages.length - (await readBag(at(name))).lines.length;
+      expect(faults).toMatchObject([{ code: 'BAG_DISORDER', details: { messages: left } }]);
+      expect(faults[0]!.message).toMatch(
+        new RegExp(
+          `which lie between 2023-11-14T.* and 2023-11-14T.* \\(${60 - left} of 60\\); left out are ${left} (at|between) 1970-01-01T`,
+        ),
+      );
+      // What is played, and not what lies in the file.
+      expect([...topics.values()].reduce((sum, { count }) => sum + count!, 0)).toBe(60 - left);
+      await bag.close();
+      const played = await readBag(at(name), { fromNs: startNs, toNs: endNs! + 1n });
+      expect(played.lines).toHaveLength(60 - left);
+      expect(played.faults).toEqual(faults);
+      const far = await readBag(at(name), { fromNs: null, toNs: startNs, far: true });
+      expect(far.lines).toHaveLength(left);
+    },
+  );
 
   test('a recording of three days is one recording', async () => {
     const read = await readBag(at('three-days.mcap'));
