@@ -15,7 +15,7 @@ Builds a model of full size from formula weights and from a bfloat16 checkpoint,
 and compares two language layers with numpy. pi0.5 takes 15 GB of disk in int8, 33 GB in fp32.
 
   --config FILE    sizes of the model (config/pi05.json)
-  --dir FOLDER     where to build; it is deleted first and last (oxygen-scale in the folder for temporary files)
+  --dir FOLDER     where to build, in a folder of its own that is deleted last (the folder for temporary files)
   --precision P    int8 (default) or fp32
   --seed N         of the weights (1)
   --help           this text`;
@@ -23,7 +23,7 @@ and compares two language layers with numpy. pi0.5 takes 15 GB of disk in int8, 
 const { values: o } = readCommandLine(USAGE, {
   options: {
     config: { type: 'string', default: at('config/pi05.json') },
-    dir: { type: 'string', default: path.join(os.tmpdir(), 'oxygen-scale') },
+    dir: { type: 'string', default: os.tmpdir() },
     precision: { type: 'string', default: 'int8' },
     seed: { type: 'string', default: '1' },
   },
@@ -121,9 +121,11 @@ async function runFrame(engine, trace) {
 }
 
 const seconds = start => Number(((performance.now() - start) / 1000).toFixed(1));
-const under = name => path.join(o.dir, name);
+fs.mkdirSync(o.dir, { recursive: true });
+const work = fs.mkdtempSync(path.join(o.dir, 'oxygen-scale-'));
+process.on('exit', () => fs.rmSync(work, { recursive: true, force: true }));
+const under = name => path.join(work, name);
 
-fs.rmSync(o.dir, { recursive: true, force: true });
 const result = { config: path.basename(o.config), precision: o.precision };
 result.build_random_init = await build(under('random'), ['--random-init', o.config, '--seed', o.seed]);
 fs.rmSync(under('random'), { recursive: true });
@@ -132,7 +134,6 @@ result.build_checkpoint = await build(under('engine'), ['--checkpoint', under('c
 result.run = await runFrame(under('engine'), under('trace.safetensors'));
 const check = [at('scripts/scale_layers.py'), under('checkpoint'), under('trace.safetensors')];
 result.layers = JSON.parse(execFileSync(VENV_PYTHON, check, { encoding: 'utf8' }));
-fs.rmSync(o.dir, { recursive: true });
 result.passed = Object.values(result.layers).every(error => error <= LIMITS[o.precision]);
 console.log(JSON.stringify(result, null, 1));
 process.exitCode = result.passed ? 0 : 1;
