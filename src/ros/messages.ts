@@ -7,7 +7,6 @@ export interface TimeMessage {
 
 export interface HeaderMessage {
   readonly stamp: TimeMessage;
-  readonly frame_id: string;
 }
 
 export interface ImageMessage {
@@ -15,7 +14,6 @@ export interface ImageMessage {
   readonly height: number;
   readonly width: number;
   readonly encoding: string;
-  readonly is_bigendian: number;
   readonly step: number;
   readonly data: Uint8Array;
 }

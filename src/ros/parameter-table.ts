@@ -21,9 +21,6 @@ import { STANDING_EXAMPLE, STANDING_LIST, standingParameters } from './standing'
 export const ACTION_TYPES = ['multi_array', 'joint_trajectory'] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
-export const ON_ENGINE_DOWN = ['hold', 'continue'] as const;
-export type OnEngineDown = (typeof ON_ENGINE_DOWN)[number];
-
 export const PARAMETERS: readonly ParameterSpec[] = [
   required('engine', 'a path', 'Folder of the engine, made by `oxygen build`.'),
   required('robot', 'a path', 'Robot file: cameras, joints, action kinds, limits, rates.'),
@@ -81,7 +78,7 @@ export const PARAMETERS: readonly ParameterSpec[] = [
   integer('fault_after', 10n, 1, 1000, 'Non-finite chunks or commands in a row that latch a fault.'),
   choice(
     'on_engine_down',
-    ON_ENGINE_DOWN,
+    ['hold', 'continue'],
     'When the engine process ends: stop at once, or play the chunk out.',
   ),
   flag('allow_other_publishers', 'Become active although another node publishes on `action`.'),

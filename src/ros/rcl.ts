@@ -11,9 +11,7 @@ export interface RclPublisher {
   publish(message: object): void;
 }
 
-export interface RclTimer {
-  cancel(): void;
-}
+export type RclTimer = object;
 
 export interface RclTime {
   readonly nanoseconds: bigint;
@@ -44,14 +42,12 @@ export interface SetParametersResult {
 export interface RclTimerInfo {
   /** Nanoseconds of the timer's clock, on the grid of its period. */
   readonly expectedCallTime: bigint;
-  readonly actualCallTime: bigint;
 }
 
 export interface RclNode {
   name(): string;
   namespace(): string;
   spin(timeoutMs?: number): void;
-  stop(): void;
   execute(handles: unknown[]): void;
   getLogger(): Logger;
   getClock(): { now(): RclTime };
@@ -107,7 +103,6 @@ export interface Rcl {
   readonly Context: { defaultContext(): object };
   init(context: object, argv: string[]): Promise<void>;
   shutdown(): void;
-  isShutdown(): boolean;
   removeSignalHandlers(): void;
 }
 

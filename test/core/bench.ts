@@ -1,6 +1,5 @@
 /** A scheduler in virtual time with a fake executor and a camera; invariants are checked as each run begins. */
 import { VirtualTimeScheduler } from 'rxjs';
-import { checkInvariants, checkPlan } from '../../src/core/invariants';
 import { KvCache } from '../../src/core/kv-cache';
 import type { Executor } from '../../src/core/ports';
 import { RunCosts, type CostTable } from '../../src/core/run-costs';
@@ -8,6 +7,7 @@ import { Scheduler } from '../../src/core/scheduler';
 import type { SchedulerEvent, SchedulerInput, SchedulerOptions } from '../../src/core/scheduler-io';
 import type { Frame, LanguageRequest, StandingRequest, TokensPerFrame, Tunables } from '../../src/core/types';
 import { FakeExecutor, SHAPE, type Costs, type Run } from './fake-executor';
+import { checkInvariants, checkPlan } from './invariants';
 
 export const COSTS: Costs = { prefill: 200, denoise: 50, seed: 5, decode: 10 };
 

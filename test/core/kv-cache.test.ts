@@ -1,8 +1,8 @@
 /** The cache against a plain model of it: every request's positions must read back as written, whatever happens around. */
 import fc from 'fast-check';
-import { checkInvariants } from '../../src/core/invariants';
 import { KvCache, type CacheSnapshot } from '../../src/core/kv-cache';
 import type { Candidates, NewKv } from '../../src/core/ports';
+import { checkInvariants } from './invariants';
 
 const SHAPE = { layers: 2, headDim: 3, maxRequests: 4, capacity: 12 };
 const NEXT: Candidates = { ids: [1], logits: Float32Array.of(0), logSumExp: 0 };

@@ -224,7 +224,7 @@ describe('stamps', () => {
 describe('pictures are checked when they come', () => {
   const compressed = (format: string, data: Uint8Array): CameraMessage => ({
     kind: 'compressed',
-    message: { header: { stamp: fromNs(T0), frame_id: '' }, format, data },
+    message: { header: { stamp: fromNs(T0) }, format, data },
   });
   const raw = (over: object): CameraMessage => {
     const { message } = picture(T0);

@@ -46,7 +46,6 @@ export const picture = (ns: bigint, data = Uint8Array.of(1, 2, 3)): CameraMessag
     height: 1,
     width: data.length / 3,
     encoding: 'rgb8',
-    is_bigendian: 0,
     step: data.length,
     data,
   },

@@ -1,6 +1,6 @@
-/** What must hold between two runs: for tests and diagnostics. */
-import type { CacheSnapshot } from './kv-cache';
-import type { PlanSnapshot } from './plan';
+/** What must hold between two runs. */
+import type { CacheSnapshot } from '../../src/core/kv-cache';
+import type { PlanSnapshot } from '../../src/core/plan';
 
 /** Violations of the KV cache as text; none when all is well. */
 export function checkInvariants({ rows, prefix, shape }: CacheSnapshot): string[] {
