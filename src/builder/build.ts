@@ -1,5 +1,5 @@
 /** Builds an engine folder from a checkpoint: into a temporary folder first, renamed when everything is written. */
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OxygenError } from '../core/errors';
 import { Draft } from '../draft';
@@ -59,6 +59,10 @@ export interface BuildOptions {
   readonly measure?: (dir: string, manifest: Manifest) => Promise<StageCosts | null>;
 }
 
+/** Any other with content is somebody's work, and not replaced. */
+const isEngineFolder = (path: string): boolean =>
+  existsSync(join(path, 'engine.json')) || readdirSync(path).length === 0;
+
 /** Of the time of both: packing weights for the CPU takes about as long as reading them. */
 const CPU_PART = 2 / 3;
 
@@ -73,7 +77,7 @@ export async function buildEngine(checkpoint: Checkpoint, options: BuildOptions)
   let draft: Draft | null = null;
   try {
     mkdirSync(dirname(out), { recursive: true });
-    draft = await Draft.folder(out, 'engine.json', failure);
+    draft = await Draft.folder(out, isEngineFolder, failure);
     const { cpuPrecision, progress, target = 'cpu', ...own } = options;
     const inside = target === 'cpu' ? undefined : cpuPrecision;
     const first = inside === undefined ? 1 : 1 - CPU_PART;

@@ -5,10 +5,12 @@
 import { compress, isLoaded } from '@foxglove/wasm-zstd';
 import { McapWriter } from '@mcap/core';
 import type { McapTypes } from '@mcap/core';
+import { lstatSync, readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OxygenError, toOxygenError } from '../core/errors';
+import { OxygenError } from '../core/errors';
 import { Draft } from '../draft';
+import { asNotWritten, beginsWith, notWritten } from '../result-file';
 import { serialiser } from '../ros/serialise';
 import { metadataYaml, offeredQos } from './bag-metadata';
 import type { RecordedTopic } from './bag-metadata';
@@ -17,6 +19,8 @@ import { OrderedFile } from './ordered-file';
 
 const STORAGE_FILE = 'result.mcap';
 const METADATA_FILE = 'metadata.yaml';
+/** Who wrote the file. Recordings, and what other tools make of them, say another name. */
+const HEADER = { profile: 'ros2', library: 'oxygen_vla' };
 
 /** Ten minutes of a robot with seven actions: 34 MB. Level 1 saves little time, level 6 or larger chunks little room. */
 const CHUNK_BYTES = 1 << 20;
@@ -53,12 +57,12 @@ export class ResultBag {
   /**
    * A path that ends in `.mcap` becomes that file; any other a folder with metadata.yaml, as `ros2 bag record` makes it
    * and older readers demand it. Nothing has that name before `close`. The topics come in the given order, also those
-   * that get no message. Throws RESULT_NOT_WRITTEN.
+   * that get no message. What is replaced is an earlier result or empty: never a recording. Throws RESULT_NOT_WRITTEN.
    */
   static async open(path: string, topics: readonly RecordedTopic[]): Promise<ResultBag> {
     const draft = isFile(path)
-      ? await Draft.file(path, notWritten)
-      : await Draft.folder(path, METADATA_FILE, notWritten);
+      ? await Draft.file(path, isResultFile, notWritten)
+      : await Draft.folder(path, isResultFolder, notWritten);
     let file: OrderedFile | null = null;
     try {
       await isLoaded;
@@ -68,7 +72,7 @@ export class ResultBag {
         chunkSize: CHUNK_BYTES,
         compressChunk: data => ({ compression: 'zstd', compressedData: compress(data, ZSTD_LEVEL) }),
       });
-      await writer.start({ profile: 'ros2', library: 'oxygen_vla' });
+      await writer.start(HEADER);
       return new ResultBag({ path, draft, file, writer, channels: await register(writer, topics) });
     } catch (cause) {
       await file?.close();
@@ -155,19 +159,28 @@ export class ResultBag {
 
 const isFile = (path: string): boolean => path.endsWith('.mcap');
 
-const notWritten = (path: string, cause: Error): OxygenError =>
-  new OxygenError(
-    'RESULT_NOT_WRITTEN',
-    // The rest of a system error is the temporary name.
-    `${path}: ${cause.message.split(',')[0]}; choose a place that exists, may be written and has room`,
-    { cause },
-  );
+/** A field of MCAP: its length, and its bytes. */
+const counted = (length: Buffer, bytes: Buffer): Buffer => {
+  length.writeUInt32LE(bytes.length);
+  return Buffer.concat([length, bytes]);
+};
+const text = (value: string): Buffer => counted(Buffer.alloc(4), Buffer.from(value));
 
-/** What the system refuses has its reason there; all else is what it is. */
-const asNotWritten = (path: string, cause: unknown): OxygenError =>
-  typeof (cause as NodeJS.ErrnoException).syscall === 'string'
-    ? notWritten(path, cause as Error)
-    : toOxygenError(cause);
+const isResultFile = beginsWith(
+  Buffer.concat([
+    Buffer.from('\x89MCAP0\r\n\x01', 'latin1'),
+    counted(Buffer.alloc(8), Buffer.concat([text(HEADER.profile), text(HEADER.library)])),
+  ]),
+);
+
+/** Nothing else may be in it: what lies beside a result is somebody's work. */
+function isResultFolder(path: string): boolean {
+  const entries = readdirSync(path);
+  const isPart = (name: string): boolean =>
+    [STORAGE_FILE, METADATA_FILE].includes(name) && lstatSync(join(path, name)).isFile();
+  const isResult = entries.includes(STORAGE_FILE) && entries.every(isPart);
+  return entries.length === 0 || (isResult && isResultFile(join(path, STORAGE_FILE)));
+}
 
 async function register(
   writer: McapWriter,

@@ -213,7 +213,11 @@ test('weights outside the folder are named, and so is a graph that is none', asy
 });
 
 test('what a killed build left behind', async () => {
-  const { path } = await Draft.folder(dir, 'engine.json', (_, why) => why);
+  const { path } = await Draft.folder(
+    dir,
+    () => true,
+    (_, why) => why,
+  );
   const dead = path.replace(String(process.pid), '999999999');
   mkdirSync(dead);
   const left = (await doctor()).filter(finding => finding.name === 'leftovers');

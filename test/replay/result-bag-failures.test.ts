@@ -4,6 +4,7 @@ import { decompress, isLoaded } from '@foxglove/wasm-zstd';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ResultBag } from '../../src/replay/result-bag';
 import { OUTPUTS } from '../../src/ros/topics';
+import { SAMPLE } from './player';
 
 const topics = [{ ...OUTPUTS.action, name: '/action' }];
 
@@ -134,6 +136,46 @@ test('what others put there in the meantime stays', async () => {
   await expect(bag.close()).rejects.toMatchObject({ code: 'RESULT_NOT_WRITTEN' });
   expect(readdirSync(folder).sort()).toEqual(['a.mcap', 'b']);
   for (const name of ['a.mcap', 'b']) expect(readdirSync(at(name))).toEqual(['thesis.txt']);
+});
+
+describe('somebody else has recorded there: refused, and nothing is gone', () => {
+  /** As rosbag2 and PyPI `rosbags` name what they write. */
+  const others: Readonly<Record<string, readonly string[]>> = {
+    'rec.mcap': [],
+    rosbag2: ['metadata.yaml', 'rosbag2_0.mcap'],
+    'rosbag2 with notes': ['metadata.yaml', 'rosbag2_0.mcap', 'notes.txt'],
+    result: ['metadata.yaml', 'result.mcap'],
+    'without metadata': ['result.mcap'],
+    'metadata only': ['metadata.yaml'],
+  };
+
+  test.each(Object.entries(others))('%s', async (name, files) => {
+    if (files.length > 0) mkdirSync(at(name));
+    const paths = files.length > 0 ? files.map(file => `${name}/${file}`) : [name];
+    for (const path of paths) copyFileSync(SAMPLE, at(path));
+    await expect(ResultBag.open(at(name), topics)).rejects.toMatchObject({
+      code: 'RESULT_NOT_WRITTEN',
+      message: expect.stringContaining('something else has that name'),
+    });
+    for (const path of paths) expect(readFileSync(at(path))).toEqual(readFileSync(SAMPLE));
+    expect(readdirSync(folder)).toEqual([name]);
+  });
+
+  test('a result with something beside it', async () => {
+    await complete(at('a'));
+    writeFileSync(at('a/notes.txt'), '');
+    await expect(ResultBag.open(at('a'), topics)).rejects.toThrow('something else has that name');
+    rmSync(at('a/notes.txt'));
+    await complete(at('a'));
+    symlinkSync(at('a/metadata.yaml'), at('a/link'));
+    await expect(ResultBag.open(at('a'), topics)).rejects.toThrow('something else has that name');
+  });
+
+  test("an empty file is nobody's recording", async () => {
+    writeFileSync(at('a.mcap'), '');
+    await complete(at('a.mcap'));
+    expect(await timesIn(at('a.mcap'))).toEqual([1n]);
+  });
 });
 
 test('a new result replaces an old one, file or folder, and an empty folder', async () => {
