@@ -116,9 +116,12 @@ export interface EngineInfo {
 /** What one frame cost, sent after its last decode step. */
 export interface FrameStats {
   readonly observationStampNs: bigint;
+  /** Rows of the largest decode step. */
   readonly batch: number;
   readonly queued: number;
   readonly decodeSteps: number;
+  /** Rows of all decode steps together. */
+  readonly rowSteps: number;
   readonly tokens: number;
   /** Wall ms of each kind of run in this frame. */
   readonly stageMs: Readonly<Partial<Record<RunKind, number>>>;

@@ -35,8 +35,8 @@ interface StepErrors {
   readonly joints: readonly ErrorSums[];
 }
 
-/** Of chunks whose steps are not over yet; the oldest ones make room. Far more than overlap in time. */
-const MAX_WAITING = 1024;
+/** Of chunks whose steps are not over yet; the oldest ones make room. More overlap only when steps last seconds. */
+export const MAX_WAITING = 1024;
 
 export class Comparer {
   readonly #actions: readonly ActionDim[];
@@ -46,6 +46,7 @@ export class Comparer {
   readonly #joints: readonly ErrorSums[];
   readonly #horizon: StepErrors[] = [];
   #waiting: WaitingChunk[] = [];
+  #cut = 0;
   #nowNs = -Infinity;
   /** What came at `#nowNs`. */
   #commands: { readonly values: Float64Array; readonly fresh: boolean }[] = [];
@@ -81,7 +82,9 @@ export class Comparer {
       this.#horizon.push({ count: 0, joints: this.#actions.map(() => new ErrorSums()) });
     }
     this.#waiting.push({ chunk, startNs: this.#since(startNs), stepNs: stepSeconds * 1e9, next: 0 });
-    if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
+    if (this.#waiting.length <= MAX_WAITING) return;
+    this.#waiting.shift();
+    this.#cut += 1;
   }
 
   /** Judges what is still open. Chunk steps after the last thing heard have nothing to be compared with. */
@@ -89,6 +92,11 @@ export class Comparer {
     this.#judgeCommands();
     this.#judgeChunks(this.#nowNs);
     this.#waiting = [];
+  }
+
+  /** Chunks whose last steps were not judged, because too many were waiting. */
+  get cut(): number {
+    return this.#cut;
   }
 
   /** [actions], as in the robot file. */

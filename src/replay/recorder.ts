@@ -5,9 +5,10 @@
 import type { ErrorCode } from '../core/errors';
 import type { Robot } from '../core/robot';
 import type { ActionChunk } from '../core/types';
+import { counted } from '../core/words';
 import type { FrameStats, FromEngine, StandingInput } from '../engine/protocol';
 import type { LanguageTokenMessage } from '../ros/outputs';
-import { Comparer } from './compare';
+import { Comparer, MAX_WAITING } from './compare';
 import { Curves } from './curves';
 import { LatencySketch } from './latency-sketch';
 import { RateBuckets, ratio } from './rate-buckets';
@@ -126,8 +127,7 @@ export class Recorder {
   }
 
   /** What a frame cost. */
-  stats({ batch, decodeSteps }: FrameStats, atNs: bigint): void {
-    const rows = batch * decodeSteps;
+  stats({ batch, decodeSteps, rowSteps: rows }: FrameStats, atNs: bigint): void {
     this.#decoded.frames += 1;
     this.#decoded.steps += decodeSteps;
     this.#decoded.rows += rows;
@@ -148,9 +148,10 @@ export class Recorder {
   result(end: ReplayEnd): ReplayResult {
     this.#comparer.end();
     const { thumbnails, ...rest } = end;
+    const notes = [...end.notes, ...this.#cutNote()];
     const { chunk, firstToken, request } = this.#latency;
     return {
-      summary: { ...rest, ...this.#figures(end.bag.to_s - end.bag.from_s) },
+      summary: { ...rest, notes, ...this.#figures(end.bag.to_s - end.bag.from_s) },
       series: {
         actions: this.#curves.series(this.#options.robot.actions),
         instructions: this.#instructions,
@@ -194,6 +195,14 @@ export class Recorder {
       },
       comparison: this.#comparison(),
     };
+  }
+
+  #cutNote(): readonly string[] {
+    const { cut } = this.#comparer;
+    if (this.#options.recorded === null || cut === 0) return [];
+    return [
+      `the last steps of ${counted(cut, 'chunk')} were not compared: more than ${MAX_WAITING} played at once`,
+    ];
   }
 
   #comparison(): Comparison | null {

@@ -81,7 +81,7 @@ export interface ReplaySummary {
   /** True: damage in the bag; all that was whole was played. */
   readonly partial: boolean;
   readonly faults: readonly { readonly code: string; readonly message: string }[];
-  /** What is not in the bag and could be, for people. */
+  /** What is not in the bag and could be, or was not used, for people. */
   readonly notes: readonly string[];
   readonly frames: number;
   readonly chunks: number;

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../src/core/errors';
 import type { EndReason } from '../../src/core/types';
 import type { FrameStats } from '../../src/engine/protocol';
+import { MAX_WAITING } from '../../src/replay/compare';
 import { Recorder } from '../../src/replay/recorder';
 import type { ReplayEnd } from '../../src/replay/recorder';
 import type { ReplayResult } from '../../src/replay/result';
@@ -41,12 +42,13 @@ const token = (id: string, text: string, sequence = 0) =>
   tokenMessage({ type: 'token', id, sequence, tokenId: 5, text, frameStampNs: START });
 const finish = (id: string, reason: EndReason, text = '') =>
   finishMessage({ type: 'done', id, sequence: 9, reason, text, frameStampNs: START, error: null, firstTokenMs: null, totalMs: 0 }); // prettier-ignore
-const stats = (batch: number, decodeSteps: number): FrameStats => ({
+const stats = (batch: number, decodeSteps: number, rowSteps = batch * decodeSteps): FrameStats => ({
   observationStampNs: START,
   batch,
   queued: 0,
   decodeSteps,
-  tokens: batch * decodeSteps,
+  rowSteps,
+  tokens: rowSteps,
   stageMs: {},
   cacheUse: 0,
 });
@@ -109,7 +111,8 @@ describe('a short replay, from 10 s to 14 s of a bag', () => {
   recorder.done({ reason: 'end', firstTokenMs: 300, totalMs: 1400 });
   recorder.done({ reason: 'superseded', firstTokenMs: 300, totalMs: 1 });
   recorder.done({ reason: 'rejected', firstTokenMs: null, totalMs: 0 });
-  recorder.stats(stats(2, 3), at(12_000));
+  // Two rows in the first step, one in each of the others.
+  recorder.stats(stats(2, 3, 4), at(12_000));
   recorder.stats(stats(4, 1), at(13_000));
   const drops = new DropLog({ info() {}, warn() {}, error() {} }, () => 0);
   drops.drop('STATE_INVALID', 'x');
@@ -137,12 +140,12 @@ describe('a short replay, from 10 s to 14 s of a bag', () => {
   });
 
   it('rates', () => {
-    // three commands in half a second are two periods; one chunk and three tokens in 4 s; 6 + 4 rows in 4 steps
+    // three commands in half a second are two periods; one chunk and three tokens in 4 s; 4 + 4 rows in 4 steps
     expect(summary.rates).toEqual({
       action_hz: 4,
       replan_hz: 0.25,
       tokens_per_s: 0.75,
-      batch_mean: 2.5,
+      batch_mean: 2,
       batch_max: 4,
       tokens_per_frame_mean: 2,
     });
@@ -151,7 +154,7 @@ describe('a short replay, from 10 s to 14 s of a bag', () => {
       t: [10, 11, 12, 13],
       replan_hz: [0, 1, 0, 0],
       tokens_per_s: [0, 2, 1, 0],
-      batch: [0, 0, 2, 4],
+      batch: [0, 0, 4 / 3, 4],
       drops: [0, 1, 0, 2],
     });
   });
@@ -273,4 +276,17 @@ it('three hours are no longer to tell than a minute, and are told the same way t
     expect(histogram.counts.length).toBeLessThanOrEqual(40);
   }
   expect(JSON.stringify(longReplay())).toBe(text);
+});
+
+it('chunks that make room before their last step is judged are counted, if there is anything to judge them by', () => {
+  const notes = (recorded: typeof RECORDED | null): readonly string[] => {
+    const recorder = recorderFrom(START, recorded);
+    for (let i = 0; i < MAX_WAITING + 3; i++) recorder.chunk(chunkOf([[0], [1]]), at(i), 3600, at(i));
+    return recorder.result({ ...endOf(0, 4), notes: ['of the bag'] }).summary.notes;
+  };
+  expect(notes(RECORDED)).toEqual([
+    'of the bag',
+    'the last steps of 3 chunks were not compared: more than 1024 played at once',
+  ]);
+  expect(notes(null)).toEqual(['of the bag']);
 });

@@ -251,6 +251,19 @@ describe('parts of a result', () => {
     expect(textOf(byId('actions', page))).not.toContain('per step of the chunk');
   });
 
+  test.each([
+    ['refused, all of them', { used: 0, refused: 38, refusal: 'no joint of the robot' }, /^38 recorded actions could not be used: no joint of the robot$/],
+    ['never beside a command', { used: 38, refused: 0 }, /^no command of a chunk has a recorded action beside it$/],
+    ['none at all', { used: 0, refused: 0 }, /^no recorded actions to compare with$/],
+  ])('recorded actions %s: the first tile says why there is no error', (_, counts, says) => {
+    const known = full.summary.comparison as NonNullable<ReplaySummary['comparison']>;
+    const comparison = { ...known, joints: [], horizon: [], ...counts };
+    const tiles = byClass('tiles', read(changed({ comparison })))[0] as Element;
+    const [value, detail] = of('dd', tiles).map(textOf);
+    expect([textOf(of('dt', tiles)[0] as Element), (value as string).trim()]).toEqual(['Mean error', '–']);
+    expect(detail).toMatch(says);
+  }); // prettier-ignore
+
   test('a silent bag has no timeline, no pictures and says so', () => {
     const latency = { ...full.summary.latency, first_token_ms: null, request_ms: null };
     const requests = { finished: 0, by_reason: {}, open: 0 };

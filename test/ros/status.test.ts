@@ -66,6 +66,7 @@ test('the mode, the steps of the newest frame, and whether language is on', () =
     batch: 2,
     queued: 0,
     decodeSteps: 7,
+    rowSteps: 9,
     tokens: 9,
     stageMs: {},
     cacheUse: 0,

@@ -114,7 +114,7 @@ function tiles(r: ReplayResult): Tile[] {
 function errorTile(r: ReplayResult): Tile {
   const joints = judged(r);
   if (joints.length === 0) {
-    return { label: 'Mean error', value: NONE, detail: 'no recorded actions to compare with' };
+    return { label: 'Mean error', value: NONE, detail: notCompared(r.summary) };
   }
   const worst = joints.reduce((a, b) => (b.share > a.share ? b : a));
   return {
@@ -122,6 +122,15 @@ function errorTile(r: ReplayResult): Tile {
     value: percent(mean(joints.map(j => j.share))),
     detail: `of a joint’s range; worst ${worst.name}, ${percent(worst.share)} (MAE ${amount(worst.mae)})`,
   };
+}
+
+function notCompared({ comparison }: ReplaySummary): string {
+  if (comparison === null || comparison.used + comparison.refused === 0)
+    return 'no recorded actions to compare with';
+  const { used, refused, refusal } = comparison;
+  return used === 0
+    ? `${counted(refused, 'recorded action')} could not be used: ${refusal}`
+    : 'no command of a chunk has a recorded action beside it';
 }
 
 const words = (): Markup =>
