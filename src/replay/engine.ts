@@ -43,8 +43,9 @@ export class LocalEngine implements EngineClient {
     return new Promise((resolve, reject) => {
       this.#ready = resolve;
       this.#ended = this.#host.run(this.#options).catch((error: unknown) => {
-        this.#up = false;
-        reject(toOxygenError(error, 'ENGINE_INVALID'));
+        const failure = toOxygenError(error, this.#up ? 'INTERNAL' : 'ENGINE_INVALID');
+        reject(failure);
+        if (this.#up) this.#die(failure);
       });
     });
   }
@@ -61,6 +62,14 @@ export class LocalEngine implements EngineClient {
     this.#up = false;
     this.#host.onMessage({ type: 'stop' });
     await this.#ended;
+  }
+
+  /** What ended it would end it again: there is no process to start anew. The replay has no other result than this. */
+  #die(error: OxygenError): void {
+    this.#up = false;
+    this.#world.soon(() => {
+      throw error;
+    });
   }
 
   #hear(message: FromEngine): void {

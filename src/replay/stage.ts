@@ -74,6 +74,7 @@ export class Stage {
   /** What /clock in the bag said last; null: the bag has none. */
   #clockNs: bigint | null;
   #playing = true;
+  #cancelStatus: () => void = () => undefined;
 
   constructor(options: StageOptions, out: ResultBag | null) {
     const { bag, plan, names, span, prepared, log } = options;
@@ -143,9 +144,10 @@ export class Stage {
     this.#surroundings.handlers().instruction(text, { publisher: 'command line', sentNs: 0n });
   }
 
-  /** Lets time go on to `ns` since the beginning of what is played. */
-  advance(ns: number): Promise<void> {
-    return this.#time.world.advance(ns);
+  /** Lets time go on to `ns` since the beginning of what is played. Throws what keeps the result from its file. */
+  async advance(ns: number): Promise<void> {
+    await this.#time.world.advance(ns);
+    this.#witness.check();
   }
 
   /** A message that cannot be read is a drop, as for the node. */
@@ -163,6 +165,7 @@ export class Stage {
     if (this.#playing) this.#recorder.drops(this.#drops.counts(), this.#bagNs());
     this.#playing = false;
     this.#surroundings.stop();
+    this.#cancelStatus();
   }
 
   async result(end: Omit<ReplayEnd, 'thumbnails'>): Promise<ReplayResult> {
@@ -176,13 +179,13 @@ export class Stage {
   }
 
   #status(): void {
-    if (!this.#playing) return;
     const { world } = this.#time;
     const { values } = this.#o.prepared;
     const [nowNs, drops, board, session] = [this.#rosNs(), this.#drops, this.#board, this.#node];
     board.updateRates(world.nowNs / 1e6);
     this.#witness.status(statusMessage({ nowNs, drops, board, lifecycle: 'active', values, session }), drops);
-    world.at(world.nowNs + 1e9 / Number(values.get('status_rate_hz')), () => this.#status());
+    const periodNs = 1e9 / Number(values.get('status_rate_hz'));
+    this.#cancelStatus = world.at(world.nowNs + periodNs, () => this.#status());
   }
 
   #bagNs(): bigint {

@@ -31,6 +31,7 @@ export class Witness {
   readonly #deps: WitnessDeps;
   readonly #names: Readonly<Record<OutputKey, string>>;
   #caption = '';
+  #failure: { readonly error: unknown } | null = null;
   frames = 0;
   thumbnails: Thumbnails | null = null;
 
@@ -52,8 +53,8 @@ export class Witness {
   }
 
   published(output: OutputKey, message: object): void {
-    const { recorder, out, nowNs, aheadNs } = this.#deps;
-    out?.write(this.#names[output], message, nowNs());
+    const { recorder, nowNs, aheadNs } = this.#deps;
+    this.#write(this.#names[output], message);
     if (output === 'caption') this.#caption = (message as StringMessage).data;
     if (output === 'tokens') recorder.token(message as LanguageTokenMessage, nowNs());
     if (output !== 'actionChunk') return;
@@ -64,8 +65,8 @@ export class Witness {
   }
 
   status(message: StatusMessage, drops: DropLog): void {
-    const { recorder, out, resolve, nowNs } = this.#deps;
-    out?.write(resolve(MONITORS.status.name), message, nowNs());
+    const { recorder, resolve, nowNs } = this.#deps;
+    this.#write(resolve(MONITORS.status.name), message);
     recorder.drops(drops.counts(), nowNs());
   }
 
@@ -84,6 +85,20 @@ export class Witness {
         return true;
       }) satisfies EngineClient['send'],
     });
+  }
+
+  /** Throws what keeps messages from the result. */
+  check(): void {
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  /** Called from within the node and by timers, where nobody could take an exception. */
+  #write(topic: string, message: object): void {
+    try {
+      this.#deps.out?.write(topic, message, this.#deps.nowNs());
+    } catch (error) {
+      this.#failure ??= { error };
+    }
   }
 
   #frame(observation: Observation): void {

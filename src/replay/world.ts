@@ -7,7 +7,7 @@ export interface World {
   at(ns: number, call: () => void): () => void;
   /** Calls when what is being done now is done. */
   soon(call: () => void): void;
-  /** Lets time go on. All that was to happen until then has happened, with all that came of it. */
+  /** Lets time go on. All that was to happen until then has happened, with all that came of it. Rejects with what an event threw. */
   advance(ns: number): Promise<void>;
   /** Waits for work to end; virtual time goes on as far as that needs it. For loading and closing. */
   wait<T>(work: Promise<T>): Promise<T>;
@@ -34,6 +34,8 @@ export class VirtualWorld implements World {
   readonly #turnOf: (owner: Owner) => void;
   #held = 0;
   #released: () => void = () => undefined;
+  /** There is an event, or what was waited for is done. */
+  #woken: () => void = () => undefined;
   /** Somebody who awaited has been called, and may not have gone on yet. */
   #stirred = false;
 
@@ -51,6 +53,7 @@ export class VirtualWorld implements World {
     let i = this.#events.length;
     while (i > 0 && this.#events[i - 1]!.ns > event.ns) i--;
     this.#events.splice(i, 0, event);
+    this.#woken();
     return () => {
       const at = this.#events.indexOf(event);
       if (at >= 0) this.#events.splice(at, 1);
@@ -94,6 +97,7 @@ export class VirtualWorld implements World {
     let done = false;
     const end = (): void => {
       done = true;
+      this.#woken();
     };
     work.then(end, end);
     await turn();
@@ -103,7 +107,10 @@ export class VirtualWorld implements World {
 
   async #next(): Promise<void> {
     const event = this.#events.shift();
-    if (event === undefined) return turn();
+    if (event === undefined) {
+      await new Promise<void>(resolve => (this.#woken = resolve));
+      return turn();
+    }
     this.#nowNs = event.ns;
     this.#turnOf(event.owner);
     event.call();
@@ -127,6 +134,9 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 /** The time of this machine; it begins with `begin`. */
 export class RealWorld implements World {
   #startMs = performance.now();
+  #failure: { readonly error: unknown } | null = null;
+  /** Ends the waiting of `advance`. */
+  #wake: () => void = () => undefined;
 
   get nowNs(): number {
     return Math.round((performance.now() - this.#startMs) * 1e6);
@@ -137,20 +147,37 @@ export class RealWorld implements World {
   }
 
   at(ns: number, call: () => void): () => void {
-    const timer = setTimeout(call, Math.max(0, (ns - this.nowNs) / 1e6));
+    const timer = setTimeout(() => this.#call(call), Math.max(0, (ns - this.nowNs) / 1e6));
     return () => clearTimeout(timer);
   }
 
   soon(call: () => void): void {
-    setImmediate(call);
+    setImmediate(() => this.#call(call));
   }
 
   async advance(ns: number): Promise<void> {
     const ms = (ns - this.nowNs) / 1e6;
-    if (ms > 0) await new Promise(resolve => setTimeout(resolve, ms));
+    if (this.#failure === null && ms > 0) {
+      const timer = await new Promise<NodeJS.Timeout>(resolve => {
+        const waiting = setTimeout(() => resolve(waiting), ms);
+        this.#wake = () => resolve(waiting);
+      });
+      clearTimeout(timer);
+    }
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   wait<T>(work: Promise<T>): Promise<T> {
     return work;
+  }
+
+  /** What an event throws, `advance` throws, as in virtual time. */
+  #call(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#failure ??= { error };
+      this.#wake();
+    }
   }
 }

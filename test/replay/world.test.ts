@@ -120,6 +120,50 @@ test('whose work it is: runs of the engine, and all else', async () => {
   expect(turns).toEqual(['node', 'node', 'engine', 'node', 'engine', 'node']);
 });
 
+test('waiting takes no turns of this machine while there is nothing to do, and wakes for an event', async () => {
+  const world = new VirtualWorld();
+  const immediate = jest.spyOn(globalThis, 'setImmediate');
+  const seen: number[] = [];
+  try {
+    const work = later(100).then(async () => {
+      world.at(5, () => seen.push(world.nowNs));
+      await later(20);
+      await world.pass(1e-6 * 7);
+    });
+    await world.wait(work);
+    // A few at the beginning and for each event.
+    expect(immediate.mock.calls.length).toBeLessThan(20);
+  } finally {
+    immediate.mockRestore();
+  }
+  expect([seen, world.nowNs]).toEqual([[5], 12]);
+});
+
+test.each([
+  ['virtual', () => new VirtualWorld()],
+  ['real', () => new RealWorld()],
+] as const)('%s time: what an event throws ends the waiting, and is no crash', async (_, make) => {
+  for (const ask of ['at', 'soon'] as const) {
+    const world = make();
+    const call = (): void => {
+      throw new Error(`no ${ask}`);
+    };
+    if (ask === 'at') world.at(1e6, call);
+    else world.soon(call);
+    // Of real time nobody waits for the end.
+    await expect(world.advance(3600e9)).rejects.toThrow(`no ${ask}`);
+  }
+});
+
+test('real time: what was thrown while nobody waited is not lost', async () => {
+  const world = new RealWorld();
+  world.soon(() => {
+    throw new Error('no');
+  });
+  await later(5);
+  await expect(world.advance(0)).rejects.toThrow('no');
+});
+
 test('real time is that of the clock, from its beginning on', async () => {
   const world = new RealWorld();
   await later(30);
