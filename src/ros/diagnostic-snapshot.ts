@@ -23,7 +23,7 @@ export interface EngineSnapshot {
 /** The action stream and the main thread under it. */
 export interface ActionSnapshot {
   readonly targetHz: number;
-  /** Null while no command has to go out: not active, or the clock stands still. */
+  /** Of the ticks, which the steady clock makes; null while there are none: not active, or just activated. */
   readonly hz: number | null;
   /** Standard deviation of the time between two ticks. */
   readonly stdMs: number;

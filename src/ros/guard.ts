@@ -4,6 +4,7 @@
  * throws (a peer can make it throw: SetParameters with an unknown type, for one).
  */
 import { describeError } from '../core/errors';
+import { fullName } from './graph-watch';
 import type {
   Rcl,
   RclNode,
@@ -125,7 +126,7 @@ const same = (a: RclParameter | undefined, b: RclParameter): boolean =>
 
 /** Names under which a parameter file may speak of a node, the most special last. */
 function sections(namespace: string, name: string): readonly string[] {
-  const full = `${namespace === '/' ? '' : namespace}/${name}`;
+  const full = fullName({ node_namespace: namespace, node_name: name });
   // An argument (`-p name:=value`) has the bare name, and wins over every file.
   return [...new Set([`/**/${name}`, `/*/${name}`, full.slice(1), full])]
     .filter(n => n !== name)

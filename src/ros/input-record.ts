@@ -26,7 +26,7 @@ export class InputRecord {
   /** Pictures in a row that could not be decoded, and why. */
   undecodable = 0;
   decodeProblem = '';
-  /** Newest arrivals, ascending; at most those of the window. */
+  /** Newest arrivals, ascending, those of the window among them; at most RATE_ARRIVALS. */
   #arrivals: number[] = [];
   #flowsSinceMs = 0;
   #sample: number | null = null;

@@ -5,7 +5,14 @@ import type { Logger } from './drops';
 import { limitFaults, limitParameters } from './limits';
 import { checkParameter } from './parameter-spec';
 import type { ParameterSpec, ParameterValue, ParameterValues } from './parameter-spec';
-import { parameterSpecs, readParameters, unknownLimits, unknownParameters, withLimits } from './params';
+import {
+  isOfRos,
+  parameterSpecs,
+  readParameters,
+  unknownLimits,
+  unknownParameters,
+  withLimits,
+} from './params';
 import { standingFaults } from './standing';
 import type { Rcl, RclNode, RclParameter, SetParametersResult } from './rcl';
 
@@ -127,10 +134,7 @@ export class NodeParameters {
 
   #faultOf(parameter: RclParameter): string | null {
     const spec = this.#specOf(parameter);
-    if (!spec) {
-      const foreign = parameter.name === 'use_sim_time' || parameter.name.startsWith('qos_overrides.');
-      return foreign ? null : `there is no parameter ${parameter.name}`;
-    }
+    if (!spec) return isOfRos(parameter.name) ? null : `there is no parameter ${parameter.name}`;
     if (parameter.type === this.#rcl.ParameterType['PARAMETER_NOT_SET'])
       return `parameter ${spec.name} cannot be removed`;
     if (spec.readOnly) return `parameter ${spec.name} is read-only: it is fixed when the node starts`;

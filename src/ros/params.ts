@@ -72,16 +72,18 @@ export function unknownLimits(given: ReadonlyMap<string, unknown>, robot: Robot)
   return [...given.keys()].filter(name => isLimit(name) && !names.includes(name));
 }
 
+/** Parameters that rclnodejs declares itself. */
+export const isOfRos = (name: string): boolean =>
+  name === 'use_sim_time' || name.startsWith('qos_overrides.');
+
 /** Names that nobody declared, each with the nearest one that exists. */
 export function unknownParameters(
   names: Iterable<string>,
   specs: readonly ParameterSpec[],
 ): readonly { name: string; nearest: string }[] {
   const known = specs.map(spec => spec.name);
-  const foreign = (name: string): boolean =>
-    name === 'use_sim_time' || name.startsWith('qos_overrides.') || isLimit(name);
   return [...names]
-    .filter(name => !known.includes(name) && !foreign(name))
+    .filter(name => !known.includes(name) && !isOfRos(name) && !isLimit(name))
     .map(name => ({
       name,
       nearest: known.reduce((a, b) => (distance(name, b) < distance(name, a) ? b : a)),
