@@ -238,12 +238,13 @@ export class EngineHost {
         const positions = (cache.shape.maxRequests + 1) * cache.shape.capacity;
         const stageMs = { ...this.#stageMs };
         for (const run of Object.keys(stageMs)) delete this.#stageMs[run as RunKind];
-        const { batch, decodeSteps, tokens, frame } = e;
+        const { batch, decodeSteps, rowSteps, tokens, frame } = e;
         const stats = {
           observationStampNs: frame.stampNs,
           batch,
           queued: scheduler.queued,
           decodeSteps,
+          rowSteps,
           tokens,
           stageMs,
           cacheUse: used / positions,
