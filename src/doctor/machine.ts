@@ -47,7 +47,7 @@ export function nodeOutcome(version: string, range: string): Outcome {
   return within ? ok(what) : fault(what, 'install Node.js 22 LTS from nodejs.org');
 }
 
-function compareVersions(a: string, b: string): number {
+export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map(v => v.split('.').map(Number));
   for (let i = 0; i < 3; i++) {
     const difference = (left?.[i] ?? 0) - (right?.[i] ?? 0);

@@ -3,8 +3,10 @@
  * are tried in turn, and every step down is told with its reason.
  */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { OxygenError } from '../core/errors';
+import { bindingFolder } from '../machine/machine';
+import { CUDA_FAILURE, NO_MEMORY } from './gpu-errors';
 
 /** From the fastest down. */
 export const PROVIDERS = ['tensorrt', 'cuda', 'cpu'] as const;
@@ -89,13 +91,25 @@ const MEANINGS: readonly (readonly [RegExp, (match: RegExpExecArray) => string])
     /no CUDA-capable device|(?:CUDA|cuda) (?:failure|error) 100\b/i,
     () => 'there is no NVIDIA GPU that this process can see (try nvidia-smi)',
   ],
-  [
-    /out of memory|failed to allocate memory/i,
-    () => 'the GPU has too little free memory for the engine (nvidia-smi shows who uses it)',
-  ],
+  [NO_MEMORY, () => 'the GPU has too little free memory for the engine (nvidia-smi shows who uses it)'],
   [
     /no kernel image is available|(?:CUDA|cuda) (?:failure|error) 209\b/i,
     () => 'ONNX Runtime has no kernels for this GPU',
+  ],
+  [
+    /(?:CUDA|cuda) (?:failure|error) 803\b/i,
+    () =>
+      'the libraries of the NVIDIA driver and its kernel module are of different versions: restart the machine; in a container, take out the driver libraries that the image brings',
+  ],
+  [
+    /(?:CUDA|cuda) (?:failure|error) 804\b/i,
+    () =>
+      `a libcuda.so.1 for forward compatibility (cuda-compat, often in images) is used, which this GPU does not support: take it off the linker's path and install a newer driver (${GUIDE})`,
+  ],
+  [
+    /CUDNN failure/,
+    m =>
+      `the linker finds a libcudnn.so.9 that does not work here (${m.input}): install cuDNN 9 for the CUDA that the provider wants, or take it off the linker's path (${GUIDE})`,
   ],
   [
     /failed to load shared library/i,
@@ -106,36 +120,35 @@ const MEANINGS: readonly (readonly [RegExp, (match: RegExpExecArray) => string])
 /** Why a provider cannot run an engine, in one line: with the cure where the message is known. */
 export function reasonOf(error: unknown): string {
   const { code, cause } = error instanceof OxygenError ? error : { code: null, cause: error };
-  const message = String(cause instanceof Error ? cause.message : (cause ?? error));
+  const whole = String(cause instanceof Error ? cause.message : (cause ?? error));
+  // Around the words of CUDA lie hundreds of characters of C++.
+  const failure = CUDA_FAILURE.exec(whole)?.[0];
+  const message = failure ?? whole;
   for (const [pattern, meaning] of MEANINGS) {
     const match = pattern.exec(message);
     if (match) return meaning(match);
   }
   // What this project says itself has its cure with it.
   if (code !== null && cause === undefined) return (error as OxygenError).message;
-  return (message.split('\n')[0] as string).replace(/^.*?onnxruntime::\S+\s*/, '');
+  return failure ?? (message.split('\n')[0] as string).replace(/^.*?onnxruntime::\S+\s*/, '');
 }
 
-/** The libraries of a provider that lie beside ONNX Runtime's own. */
-const LIBRARIES: Readonly<Record<Provider, readonly string[]>> = {
-  tensorrt: ['shared', 'tensorrt'],
-  cuda: ['shared', 'cuda'],
+const file = (name: string): string => `libonnxruntime_providers_${name}.so`;
+
+/** The libraries of a provider that lie beside ONNX Runtime's own. An engine for TensorRT decodes on CUDA: both. */
+export const PROVIDER_FILES: Readonly<Record<Provider, readonly string[]>> = {
+  tensorrt: [file('shared'), file('cuda'), file('tensorrt')],
+  cuda: [file('shared'), file('cuda')],
   cpu: [],
 };
 
 /** The provider's libraries that the package onnxruntime-node lacks; `folder`: where its binary lies. */
-export function missingLibraries(provider: Provider, folder = bindingFolder()): readonly string[] {
-  const names = LIBRARIES[provider].map(name => `libonnxruntime_providers_${name}.so`);
-  return names.filter(name => !existsSync(join(folder, name)));
+export function missingLibraries(
+  provider: Provider,
+  folder = bindingFolder(process.platform, process.arch),
+): readonly string[] {
+  return PROVIDER_FILES[provider].filter(name => folder === null || !existsSync(join(folder, name)));
 }
-
-const bindingFolder = (): string =>
-  join(
-    dirname(require.resolve('onnxruntime-node/package.json')),
-    'bin/napi-v6',
-    process.platform,
-    process.arch,
-  );
 
 /** Null when they are all there. */
 export function libraryObstacle(provider: Provider, folder?: string): string | null {

@@ -2,11 +2,11 @@
  * Which of the TensorRT engines in an engine folder may be used. An engine holds for the weights, the GPU model and the
  * TensorRT version that it was made with; build.sh writes these three into key.json beside it.
  */
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { OxygenError } from '../core/errors';
-import { finder } from '../machine/linker';
+import { finder, type Finder } from '../machine/linker';
 import { thisMachine, type Machine } from '../machine/machine';
 import type { Manifest } from '../model/manifest';
 import { readSmallFile } from '../model/small-file';
@@ -78,8 +78,11 @@ function readKey(path: string): TensorRtKey | null {
 }
 
 /** The same facts as build.sh reads. */
-export function tensorRtMachine(machine: Machine = thisMachine(), real = realpathSync): TensorRtMachine {
-  return { gpu: gpuName(machine), tensorrt: libraryVersion(machine, real) ?? trtexecVersion(machine) };
+export function tensorRtMachine(machine: Machine = thisMachine()): TensorRtMachine {
+  return {
+    gpu: gpuName(machine),
+    tensorrt: libraryVersion(machine, finder(machine)) ?? trtexecVersion(machine),
+  };
 }
 
 function gpuName({ run, text }: Machine): string | null {
@@ -90,9 +93,10 @@ function gpuName({ run, text }: Machine): string | null {
 }
 
 /** Of the library that ONNX Runtime's provider loads: in the name of the file that the linker's name leads to. */
-function libraryVersion(machine: Machine, real: (path: string) => string): string | null {
-  const path = finder(machine)('libnvinfer.so.10');
-  return path === null ? null : (/\.so\.(\d+\.\d+\.\d+)$/.exec(basename(real(path)))?.[1] ?? null);
+export function libraryVersion(machine: Machine, find: Finder): string | null {
+  const path = find('libnvinfer.so.10');
+  if (path === null) return null;
+  return /\.so\.(\d+\.\d+\.\d+)$/.exec(basename(machine.real(path)))?.[1] ?? null;
 }
 
 /** In its first line, e.g. `[TensorRT v101303]`. */

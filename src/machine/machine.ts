@@ -15,6 +15,8 @@ export interface Machine {
   readonly exists: (path: string) => boolean;
   /** A small text file, or null when it cannot be read. */
   readonly text: (path: string) => string | null;
+  /** The path without links. Throws if there is nothing. */
+  readonly real: (path: string) => string;
   /** `length` bytes from `offset` on; fewer at the end of the file. Throws if it cannot be read. */
   readonly bytes: (path: string, offset: number, length: number) => Uint8Array;
   /** Standard output of a command, or why there is none. */
@@ -30,7 +32,7 @@ export function thisMachine(): Machine {
     platform: process.platform,
     arch: process.arch,
     env: process.env,
-    libraries: librariesOf(process.platform, process.arch),
+    libraries: bindingFolder(process.platform, process.arch),
     backends: async () => (await import('onnxruntime-node')).listSupportedBackends().map(({ name }) => name),
     exists: existsSync,
     text: path => {
@@ -40,12 +42,14 @@ export function thisMachine(): Machine {
         return null;
       }
     },
+    real: realpathSync,
     bytes: readRange,
     run,
   };
 }
 
-function librariesOf(platform: string, arch: string): string | null {
+/** Where onnxruntime-node's binary for a platform lies, or null: it has none. */
+export function bindingFolder(platform: string, arch: string): string | null {
   try {
     const binding = require.resolve(
       `onnxruntime-node/bin/napi-v6/${platform}/${arch}/onnxruntime_binding.node`,

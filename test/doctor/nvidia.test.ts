@@ -27,6 +27,8 @@ interface Parts {
   readonly env?: Readonly<Record<string, string>>;
   readonly backends?: readonly string[];
   readonly libraries?: string | null;
+  /** Where links lead. */
+  readonly links?: Readonly<Record<string, string>>;
 }
 
 function machine(parts: Parts): Machine {
@@ -45,6 +47,7 @@ function machine(parts: Parts): Machine {
     backends: () => Promise.resolve(parts.backends ?? ['cpu', 'webgpu', 'cuda', 'tensorrt']),
     exists: path => Object.hasOwn(files, path),
     text: path => (Object.hasOwn(files, path) ? Buffer.from(files[path]!).toString() : null),
+    real: path => parts.links?.[path] ?? path,
     bytes: (path, offset, length) => bytes(path).subarray(offset, offset + length),
     run: answer,
   };
@@ -92,6 +95,13 @@ const PROVIDERS = {
 const cacheOf = (names: readonly string[], mark = 'libc6,x86-64'): string =>
   `${names.length} libs found in cache\n${names.map(name => `\t${name} (${mark}) => /opt/gpu/${name}`).join('\n')}\n`;
 
+const LIBRARIES_12 = ['libcudart.so.12', 'libcublas.so.12', 'libcublasLt.so.12', 'libcurand.so.10'];
+/** An own build of ONNX Runtime against CUDA 12, and a linker that finds what it wants. */
+const OWN_12 = {
+  [`${LIBRARIES}/libonnxruntime_providers_cuda.so`]: elf([...LIBRARIES_12, 'libcuda.so.1']),
+};
+const CACHE_12 = { '/sbin/ldconfig': cacheOf([...LIBRARIES_12, 'libcuda.so.1']) };
+
 /** A desktop on which everything is right. */
 const WHOLE: Parts = {
   files: { ...PROVIDERS, '/proc/driver/nvidia/version': DRIVER('580.126.09'), '/dev/nvidiactl': '' },
@@ -135,17 +145,21 @@ describe('a machine on which all is right', () => {
       'ok cuda driver',
       'ok cuda provider',
       'ok cuda libraries',
+      'ok cuda libraries',
     ]);
     expect(all[0]!.what).toBe(
       'NVIDIA GeForce RTX 4090, 24564 MiB, compute capability 8.9, driver 580.126.09',
     );
     expect(all[2]!.what).toMatch(/libcudart\.so\.13 in \/opt\/gpu/);
     expect(all[2]!.what).not.toMatch(/cudnn|libc\.so/);
+    expect(all[3]!.what).toMatch(
+      /^libcudnn\.so\.9 in \/opt\/gpu will be used: it must be the one for CUDA 13, else take it off/,
+    );
   });
 
   test('tensorrt: its own libraries besides', async () => {
     expect(await faults(WHOLE, TENSORRT)).toEqual([]);
-    expect((await findings(WHOLE, TENSORRT)).at(-1)!.what).toMatch(
+    expect((await findings(WHOLE, TENSORRT)).at(-2)!.what).toMatch(
       /libcublas\.so\.13.*libcudnn\.so\.9.*libnvinfer\.so\.10/,
     );
   });
@@ -181,6 +195,11 @@ describe('the driver', () => {
     ],
     ['no device in the container', driver('580.95.05', {}, {}), /no device \/dev\/nvidiactl.*--gpus all/],
     [
+      'no GPU in the answer of nvidia-smi',
+      driver('580.95.05', { 'nvidia-smi': '\n' }),
+      /nvidia-smi lists no GPU.*--gpus all/,
+    ],
+    [
       'Pascal',
       driver('580.95.05', smi('580.95.05', '6.1')),
       /capability 6\.1.*CUDA 13 needs 7\.5 or more.*Turing/,
@@ -195,6 +214,31 @@ describe('the driver', () => {
       expect(await faults(driver(version, {}))).toEqual([]);
     },
   );
+
+  test('Linux inside Windows: nvidia-smi answers, no kernel module and no device file of Linux', async () => {
+    const found = await findings(driver(null, smi('581.80'), { '/dev/dxg': '' }));
+    expect(found[0]).toMatchObject({ status: 'ok', what: expect.stringMatching(/^GPU, .* driver 581\.80$/) });
+    expect(await faults(driver('580.95.05', {}, { '/dev/dxg': '' }))).toEqual([]);
+  });
+
+  test.each<[string, Parts, RegExp | null]>([
+    ['a driver of CUDA 12', driver('570.1', smi('570.1')), /^driver 570\.1: enough for CUDA 12, which .*; leave it if/],
+    ['a driver that is new anyway', driver('580.1', smi('580.1')), null],
+    ['Pascal', driver('580.1', smi('580.1', '6.1')), /capability 6\.1.*: enough for CUDA 12/],
+  ])('an own provider for CUDA 12: %s is at most a warning', async (_, parts, expected) => {
+    const own = { ...parts, files: { ...parts.files!, ...OWN_12 }, commands: { ...parts.commands, ...CACHE_12 } };
+    const found = (await findings(own)).filter(f => f.status !== 'ok');
+    expect(found.map(f => `${f.status} ${f.name}`)).toEqual(expected === null ? [] : ['warning cuda driver']);
+    for (const { what, cure } of found) expect(`${what}; ${cure}`).toMatch(expected!);
+  }); // prettier-ignore
+
+  test('too old for CUDA 12 as well, or for the published provider beside it', async () => {
+    const old = driver('470.1', smi('470.1'));
+    expect(await faults({ ...old, files: { ...old.files!, ...OWN_12 }, commands: { ...old.commands, ...CACHE_12 } })).toEqual([
+      expect.stringMatching(/^driver 470\.1; CUDA 12 needs 525 or newer/),
+    ]);
+    expect((await findings(driver('570.1', smi('570.1'))))[0]).toMatchObject({ status: 'fault' });
+  }); // prettier-ignore
 
   test('the text of the closed module, and each of two GPUs', async () => {
     const closed =
@@ -234,12 +278,24 @@ describe('a Jetson', () => {
     expect(told[1]).toMatch(/^libcudart\.so\.13 is not found.*install the CUDA runtime 13 of JetPack/);
   });
 
+  test('JetPack 6 with an own build against its CUDA 12: a warning; JetPack 5 is too old for that as well', async () => {
+    const own = (release: string): Parts =>
+      jetson(release, {
+        files: { ...PROVIDERS, '/etc/nv_tegra_release': release, ...OWN_12 },
+        commands: { '/sbin/ldconfig': cacheOf([...LIBRARIES_12, 'libcuda.so.1'], 'libc6,AArch64') },
+      });
+    expect((await findings(own(L4T(36, '4.3')))).filter(f => f.status !== 'ok')).toMatchObject([
+      { status: 'warning', what: expect.stringMatching(/^Jetson Linux 36\.4\.3: enough for CUDA 12/) },
+    ]);
+    expect((await findings(own(L4T(35, '4.1'))))[0]).toMatchObject({
+      status: 'fault',
+      what: 'Jetson Linux 35.4.1 has CUDA 11 or older',
+    });
+  });
+
   test('an own build against CUDA 12: what it wants counts, not what the published one wants', async () => {
-    const own = {
-      [`${LIBRARIES}/libonnxruntime_providers_cuda.so`]: elf(['libcudart.so.12', 'libcublas.so.12']),
-    };
-    const told = await faults({ ...WHOLE, files: { ...WHOLE.files!, ...own } });
-    expect(told.map(line => line.split(' ')[0])).toEqual(['libcudart.so.12', 'libcublas.so.12']);
+    const told = await faults({ ...WHOLE, files: { ...WHOLE.files!, ...OWN_12 } });
+    expect(told.map(line => line.split(' ')[0])).toEqual(LIBRARIES_12.slice(0, 3));
   });
 });
 
@@ -271,6 +327,36 @@ describe('libraries', () => {
   test('cuda alone wants neither cuDNN nor TensorRT', async () => {
     const commands = { ...WHOLE.commands, '/sbin/ldconfig': cacheOf([...CUDA_LIBRARIES, 'libcuda.so.1']) };
     expect(await faults({ ...WHOLE, commands })).toEqual([]);
+  });
+
+  test('a cuDNN that the linker finds is told with the CUDA that it must be for; none is no word', async () => {
+    const cudnn = (commands: Parts['commands'], files: object = {}) =>
+      findings({ ...WHOLE, commands: { ...WHOLE.commands, ...commands }, files: { ...WHOLE.files!, ...files } }).then(
+        all => all.filter(f => f.what.includes('cudnn')).map(f => f.what),
+      );
+    const both = { '/sbin/ldconfig': cacheOf([...LIBRARIES_12, 'libcuda.so.1', 'libcudnn.so.9']) };
+    expect(await cudnn({})).toEqual([expect.stringMatching(/will be used: it must be the one for CUDA 13/)]);
+    expect(await cudnn(both, OWN_12)).toEqual([expect.stringMatching(/must be the one for CUDA 12/)]);
+    expect(await cudnn({ '/sbin/ldconfig': cacheOf([...CUDA_LIBRARIES, 'libcuda.so.1']) })).toEqual([]);
+  }); // prettier-ignore
+
+  const nvinfer = (version: string): Parts => ({
+    ...WHOLE,
+    links: { '/opt/gpu/libnvinfer.so.10': `/opt/gpu/libnvinfer.so.${version}` },
+  });
+  test.each(['10.13.3', '10.14.0', '10.3.0'])('TensorRT %s is older than what the provider was built against', async v => {
+    expect((await findings(nvinfer(v), TENSORRT)).filter(f => f.status !== 'ok')).toMatchObject([
+      { status: 'warning', what: expect.stringMatching(`TensorRT is ${v}; the published provider wants 10.14.1`) },
+    ]);
+    expect(await faults(nvinfer(v))).toEqual([]);
+  }); // prettier-ignore
+  test.each(['10.14.1', '10.15.0', '10'])('TensorRT %s is not doubted', async version => {
+    expect(await faults(nvinfer(version), TENSORRT)).toEqual([]);
+  });
+  test('on arm64 the provider is an own build: it may take an older TensorRT', async () => {
+    const names = [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES, 'libcuda.so.1'];
+    const commands = { ...WHOLE.commands, '/sbin/ldconfig': cacheOf(names, 'libc6,AArch64') };
+    expect(await faults({ ...nvinfer('10.13.3'), arch: 'arm64', commands }, TENSORRT)).toEqual([]);
   });
 
   test('a provider file that is no library, or cut off', async () => {

@@ -110,7 +110,20 @@ test('a fault of the engine on the CPU is no step down', async () => {
 
 const SOURCE =
   '/onnxruntime_src/onnxruntime/core/session/provider_bridge_ort.cc:1988 onnxruntime::Provider& Get()';
+/** A status of `CudaCall` as ONNX Runtime 1.30 writes it: the C++ around the words twice. */
+const cudaCall = (type: string, words: string): string => {
+  const call = `std::conditional_t<THRW, void, onnxruntime::common::Status> onnxruntime::CudaCall(ERRTYPE, const char*, const char*, SUCCTYPE, const char*, const char*, int) [with ERRTYPE = ${type}; bool THRW = true; SUCCTYPE = ${type}; std::conditional_t<THRW, void, common::Status> = void]`;
+  const file = '/onnxruntime_src/onnxruntime/core/providers/cuda/cuda_call.cc';
+  return `${file}:154 ${call} ${file}:146 ${call} ${words} ; GPU=0 ; hostname=robot ; file=/onnxruntime_src/onnxruntime/core/providers/cuda/cuda_execution_provider.cc ; line=352 ; expr=cudaSetDevice(info_.device_id); `;
+};
 test.each([
+  [cudaCall('cudaError', 'CUDA failure 999: unknown error'), /^CUDA failure 999: unknown error$/],
+  [cudaCall('cudaError', 'CUDA failure 46: CUDA-capable device(s) is/are busy or unavailable'), /^CUDA failure 46: .*unavailable$/],
+  [cudaCall('cublasStatus_t', 'CUBLAS failure 1: CUBLAS_STATUS_NOT_INITIALIZED'), /^CUBLAS failure 1: CUBLAS_STATUS_NOT_INITIALIZED$/],
+  [cudaCall('cudaError', 'CUDA failure 803: system has unsupported display driver / cuda driver combination'), /^the libraries of the NVIDIA driver and its kernel module.*restart/],
+  [cudaCall('cudaError', 'CUDA failure 804: forward compatibility was attempted on non supported HW'), /^a libcuda\.so\.1 for forward compatibility \(cuda-compat.*take it off/],
+  [cudaCall('cudnnStatus_t', 'CUDNN failure 3000: CUDNN_STATUS_NOT_SUPPORTED'), /^the linker finds a libcudnn\.so\.9 that does not work here \(CUDNN failure 3000: CUDNN_STATUS_NOT_SUPPORTED\): install cuDNN 9/],
+  [cudaCall('cublasStatus_t', 'CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED'), /too little free memory/],
   [`${SOURCE} [ONNXRuntimeError] : 1 : FAIL : Failed to load library /x/libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: cannot open shared object file: No such file or directory`, /^the library libcublasLt\.so\.13 is missing \(see docs\/nvidia\.md/],
   ['OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library', /^its libraries cannot be loaded: one that it needs is missing/],
   ['CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=-1 ; hostname=robot', /driver is too old for the CUDA libraries: install a newer/],
@@ -140,8 +153,13 @@ describe('the libraries beside ONNX Runtime', () => {
       /lacks the libraries libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so \(see docs/,
     );
     writeFileSync(join(folder, 'libonnxruntime_providers_shared.so'), '');
-    expect(missingLibraries('tensorrt', folder)).toEqual(['libonnxruntime_providers_tensorrt.so']);
+    // it decodes on CUDA
+    expect(missingLibraries('tensorrt', folder)).toEqual([
+      'libonnxruntime_providers_cuda.so',
+      'libonnxruntime_providers_tensorrt.so',
+    ]);
     writeFileSync(join(folder, 'libonnxruntime_providers_cuda.so'), '');
+    expect(missingLibraries('tensorrt', folder)).toEqual(['libonnxruntime_providers_tensorrt.so']);
     expect(libraryObstacle('cuda', folder)).toBeNull();
   });
 
@@ -157,7 +175,7 @@ describe('the plain npm package', () => {
     expect(provider).toBe('cpu');
     expect(notes).toHaveLength(2);
     for (const [i, name] of (['tensorrt', 'cuda'] as const).entries()) {
-      expect(notes[i]).toMatch(new RegExp(`^${name} is not used: onnxruntime-node lacks the libraries \\S+ and libonnxruntime_providers_${name}.so \\(see docs/nvidia.md`));
+      expect(notes[i]).toMatch(new RegExp(`^${name} is not used: onnxruntime-node lacks the libraries (?:\\S+ and )+libonnxruntime_providers_${name}.so \\(see docs/nvidia.md`));
       expect(notes[i]).toMatch(new RegExp(`has graphs for cpu only \\(oxygen build --target ${name} makes`));
     }
   }); // prettier-ignore

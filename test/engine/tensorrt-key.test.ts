@@ -102,6 +102,7 @@ const machine = (
     env,
     exists: (path: string) => path in files,
     text: (path: string) => files[path] ?? null,
+    real: (path: string) => (path.startsWith('/usr/lib') ? `${path}.7.0` : path),
     run: (command: string): Answer =>
       command in answers ? { output: answers[command] as string } : { missing: true },
   }) as unknown as Machine;
@@ -118,6 +119,5 @@ it.each<[string, Machine, { gpu: string | null; tensorrt: string | null }]>([
   ['the library that the linker finds, before trtexec', machine({ '/sbin/ldconfig': CACHE, trtexec: BANNER }), { gpu: null, tensorrt: '10.7.0' }],
   ['a library without a version in its name', machine({ trtexec: BANNER }, { '/venv/libnvinfer.so.10': '' }, { LD_LIBRARY_PATH: '/venv' }), { gpu: null, tensorrt: '10.13.3' }],
 ])('the facts of a machine: %s', (_, m, facts) => {
-  const real = (path: string) => (path.startsWith('/usr/lib') ? `${path}.7.0` : path);
-  expect(tensorRtMachine(m, real as never)).toEqual(facts);
+  expect(tensorRtMachine(m)).toEqual(facts);
 }); // prettier-ignore

@@ -1,7 +1,8 @@
 /** The road to an NVIDIA GPU, step by step: driver, provider libraries, what these want. */
 import type { Target } from '../../model/manifest';
 import { fault, ok, warning, type Check, type Outcome } from '../check';
-import { driverOutcomes, driverVersion, jetsonRelease } from './driver';
+import { driverOutcomes, driverVersion } from './driver';
+import { jetsonRelease } from './jetson';
 import { dependencyOutcomes, providerFileOutcomes, type NvidiaProvider } from './libraries';
 import { finder } from '../../machine/linker';
 import type { Machine } from '../../machine/machine';

@@ -1,28 +1,23 @@
 /** The provider libraries beside onnxruntime-node's binding, and what these want of CUDA, cuDNN and TensorRT. */
 import { join } from 'node:path';
-import { ok, type fault, type Outcome } from '../check';
+import { PROVIDER_FILES, type Provider } from '../../engine/providers';
+import { libraryVersion } from '../../engine/tensorrt-key';
+import { ok, warning, type fault, type Outcome } from '../check';
 import { neededLibraries } from '../../machine/elf';
-import { jetsonRelease } from './driver';
+import { compareVersions } from '../machine';
+import { jetsonRelease } from './jetson';
 import type { Finder } from '../../machine/linker';
 import type { Machine } from '../../machine/machine';
 
-export type NvidiaProvider = 'cuda' | 'tensorrt';
-
-/** An engine for TensorRT decodes on CUDA, so it needs both. */
-const FILES: Readonly<Record<NvidiaProvider, readonly string[]>> = {
-  cuda: ['libonnxruntime_providers_shared.so', 'libonnxruntime_providers_cuda.so'],
-  tensorrt: [
-    'libonnxruntime_providers_shared.so',
-    'libonnxruntime_providers_cuda.so',
-    'libonnxruntime_providers_tensorrt.so',
-  ],
-};
+export type NvidiaProvider = Exclude<Provider, 'cpu'>;
 
 /** What the published providers of 1.30.0 want; known before they are there. An own build may want others. */
 const PUBLISHED: Readonly<Record<NvidiaProvider, readonly string[]>> = {
   cuda: ['libcudart.so.13', 'libcublas.so.13', 'libcublasLt.so.13', 'libcurand.so.10', 'libcuda.so.1'],
   tensorrt: ['libcudnn.so.9', 'libnvinfer.so.10', 'libnvonnxparser.so.10'],
 };
+
+export const PUBLISHED_CUDA = 13;
 
 const GUIDE = 'docs/nvidia.md';
 
@@ -45,8 +40,8 @@ export async function providerFileOutcomes(
       ),
     ];
   }
-  const missing = FILES[provider].filter(file => !machine.exists(join(folder, file)));
-  if (missing.length === 0) return [ok(`${FILES[provider].join(', ')} lie in ${folder}`)];
+  const missing = PROVIDER_FILES[provider].filter(file => !machine.exists(join(folder, file)));
+  if (missing.length === 0) return [ok(`${PROVIDER_FILES[provider].join(', ')} lie in ${folder}`)];
   const cure =
     machine.arch === 'x64'
       ? `copy them from the Python package onnxruntime-gpu 1.30.0 into that folder: ${GUIDE}`
@@ -68,8 +63,36 @@ export function dependencyOutcomes(
   const outcomes = missing.map(name =>
     bad(`${name} is not found by the dynamic linker`, cureOf(name, machine)),
   );
-  if (found.length === 0) return outcomes;
-  return [...outcomes, ok(found.map(name => `${name} in ${folderOf(find(name)!)}`).join(', '))];
+  if (found.length > 0)
+    outcomes.push(ok(found.map(name => `${name} in ${folderOf(find(name)!)}`).join(', ')));
+  return [...outcomes, ...cudnnOutcomes(machine, find), ...tensorRtOutcomes(machine, provider, find)];
+}
+
+/** No graph of ours needs it, but the CUDA provider takes one that it finds and fails when that one does not work. */
+function cudnnOutcomes(machine: Machine, find: Finder): readonly Outcome[] {
+  const path = find(CUDNN);
+  if (path === null) return [];
+  const where = `${CUDNN} in ${folderOf(path)} will be used`;
+  return [
+    ok(`${where}: it must be the one for CUDA ${cudaMajor(machine)}, else take it off the linker's path`),
+  ];
+}
+
+const CUDNN = 'libcudnn.so.9';
+
+/** What the published provider was built against; TensorRT runs nothing that was built against a newer one. */
+const LEAST_TENSORRT = '10.14.1';
+
+/** The published provider is for x64; whether a file there is an own build, which may take an older one, is not seen. */
+function tensorRtOutcomes(machine: Machine, provider: NvidiaProvider, find: Finder): readonly Outcome[] {
+  const version = provider === 'tensorrt' && machine.arch === 'x64' ? libraryVersion(machine, find) : null;
+  if (version === null || compareVersions(version, LEAST_TENSORRT) >= 0) return [];
+  return [
+    warning(
+      `TensorRT is ${version}; the published provider wants ${LEAST_TENSORRT} or a later 10, only an own build takes an older one`,
+      `install TensorRT ${LEAST_TENSORRT} or a later 10, then run build.sh of each engine folder: ${GUIDE}`,
+    ),
+  ];
 }
 
 const folderOf = (path: string): string => path.slice(0, Math.max(1, path.lastIndexOf('/')));
@@ -80,21 +103,30 @@ type Wanted = { readonly names: readonly string[] } | { readonly damaged: string
 function wantedLibraries(machine: Machine, provider: NvidiaProvider): Wanted {
   const names = new Set<string>();
   for (const kind of provider === 'cuda' ? (['cuda'] as const) : (['cuda', 'tensorrt'] as const)) {
-    const file = join(machine.libraries ?? '', `libonnxruntime_providers_${kind}.so`);
-    if (!machine.exists(file)) {
-      PUBLISHED[kind].forEach(name => names.add(name));
-      continue;
-    }
-    try {
-      const read = (offset: number, length: number) => machine.bytes(file, offset, length);
-      neededLibraries(read)
-        .filter(isNvidia)
-        .forEach(name => names.add(name));
-    } catch (error) {
-      return { damaged: `${file} cannot be read as a library: ${(error as Error).message}` };
-    }
+    const wanted = wantedBy(machine, kind);
+    if ('damaged' in wanted) return wanted;
+    wanted.names.forEach(name => names.add(name));
   }
   return { names: [...names] };
+}
+
+function wantedBy(machine: Machine, kind: NvidiaProvider): Wanted {
+  const file = join(machine.libraries ?? '', `libonnxruntime_providers_${kind}.so`);
+  if (!machine.exists(file)) return { names: PUBLISHED[kind] };
+  try {
+    const read = (offset: number, length: number) => machine.bytes(file, offset, length);
+    return { names: neededLibraries(read).filter(isNvidia) };
+  } catch (error) {
+    return { damaged: `${file} cannot be read as a library: ${(error as Error).message}` };
+  }
+}
+
+/** The CUDA that the provider's file wants: 13 for the published one, for which a file that is missing or damaged counts. */
+export function cudaMajor(machine: Machine): number {
+  const wanted = wantedBy(machine, 'cuda');
+  const names = 'names' in wanted ? wanted.names : [];
+  const majors = names.map(name => Number(/^libcudart\.so\.(\d+)$/.exec(name)?.[1]));
+  return majors.find(Number.isInteger) ?? PUBLISHED_CUDA;
 }
 
 const isNvidia = (name: string): boolean => /^lib(cu|nv)/.test(name);
