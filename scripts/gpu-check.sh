@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Does the NVIDIA path work on this machine, and how fast? Builds engines, verifies and measures them within eight
-# minutes and prints one table to paste into an issue. docs/nvidia.md says what has to be installed.
+# minutes and prints one table to send in an issue of the repository that you got this from. docs/nvidia.md says what
+# has to be installed.
 #
 # usage: scripts/gpu-check.sh [--cpu] [--out DIR]
 #   --cpu      rehearsal: everything on the CPU, with small models; no GPU is looked for

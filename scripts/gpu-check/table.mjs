@@ -2,7 +2,7 @@
 // With --faults FILE: what `oxygen doctor --json` found wrong, one line each.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism, cpus, release } from 'node:os';
+import { availableParallelism, cpus, homedir, release } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,21 @@ export const faultLines = report =>
   report.checks
     .filter(({ status }) => status === 'fault')
     .map(({ name, what, cure }) => `  ${name}: ${what}; ${cure}`);
+
+/**
+ * Libraries of the GPU where the process that runs the engine finds them, which the cache of ldconfig alone does not say,
+ * and what the doctor had to say of this machine besides. `reports`: of the doctor, the last that is there counts.
+ */
+export function libraryRows(reports) {
+  const checks = reports.at(-1)?.checks.filter(({ name }) => /^(cuda|tensorrt) /.test(name)) ?? [];
+  const texts = wanted => checks.filter(wanted).map(({ what }) => what.replaceAll(homedir(), '~'));
+  const found = texts(({ name, status }) => name.endsWith(' libraries') && status === 'ok');
+  const warnings = texts(({ status }) => status === 'warning');
+  return [
+    ['libraries found by the doctor', found.join('; ') || 'none'],
+    ...(warnings.length === 0 ? [] : [['warnings of the doctor', warnings.join('; ')]]),
+  ];
+}
 
 const ms = value => (value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2));
 
@@ -64,18 +79,13 @@ const run = (command, ...args) => {
   }
 };
 
-function machineRows(providers, seconds) {
+function machineRows(providers, seconds, reports) {
   const versionOf = name =>
     JSON.parse(readFileSync(path.join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
   const query =
     '--query-gpu=name,driver_version,memory.total,compute_cap,pcie.link.gen.max,pcie.link.width.max';
   const l4t = '/etc/nv_tegra_release';
   const gpu = run('nvidia-smi', query, '--format=csv,noheader').split('\n').join('; ');
-  const libraries = run(
-    'sh',
-    '-c',
-    'ldconfig -p | grep -oE "lib(cudart|cublas|cudnn|nvinfer)\\.so\\.[0-9]+" | sort -u',
-  );
   return [
     [
       'processor',
@@ -87,7 +97,7 @@ function machineRows(providers, seconds) {
       'versions',
       `oxygen-vla ${run('git', 'rev-parse', '--short', 'HEAD') || '(no git)'}, node ${process.versions.node}, onnxruntime-node ${versionOf('onnxruntime-node')}`,
     ],
-    ['libraries known to the linker', libraries.split('\n').join(' ') || 'none'],
+    ...libraryRows(reports),
     ['providers used', providers],
     ['time of the whole check', `${seconds} s`],
   ];
@@ -124,7 +134,8 @@ function print([folder, providers = '', seconds = '']) {
     const whole = path.join(folder, file);
     return existsSync(whole) ? readFileSync(whole, 'utf8') : '';
   };
-  const rows = [...machineRows(providers, seconds), ...rowsOf(readdirSync(folder), read)];
+  const reports = ['doctor.json', 'doctor-tensorrt.json'].map(read).filter(isJson).map(text => JSON.parse(text));
+  const rows = [...machineRows(providers, seconds, reports), ...rowsOf(readdirSync(folder), read)];
   console.log(['| | |', '|---|---|', ...rows.map(row => `| ${row.map(cell).join(' | ')} |`)].join('\n'));
 }
 

@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 
 const ROOT = path.resolve(__dirname, '../..');
@@ -64,7 +64,14 @@ describe('with a stand-in for the program', () => {
       what: 'no NVIDIA driver is loaded',
       cure: 'install one',
     };
-    return JSON.stringify({ ok: faults === 0, faults, warnings: 0, checks: Array(faults).fill(finding) });
+    const lies = `libcudart.so.13 in ${homedir()}/cuda13/lib`;
+    const checks = [
+      ...Array(faults).fill(finding),
+      { status: 'ok', name: 'cuda libraries', what: lies, cure: '' },
+      { status: 'warning', name: 'cuda driver', what: 'enough for CUDA 12', cure: 'leave it' },
+      { status: 'ok', name: 'node', what: 'Node 22', cure: '' },
+    ];
+    return JSON.stringify({ ok: faults === 0, faults, warnings: 1, checks });
   };
   const VERIFIED = { passed: true, ok: 7, failed: 0, quality: [{ kind: 'actions', rms: 0.0123 }] };
   const frame = { frame: 30.04, chunk: 20, tokens_per_s: 100 };
@@ -141,6 +148,11 @@ exec '${process.execPath}' "$@"
     ]);
     expect(run.of('measure.mjs').length).toBe(2);
     expect(run.stdout).toMatch(/^\| providers used \| cuda \|$/m);
+    // where the doctor found them, which ldconfig may not know
+    expect(run.stdout).toMatch(
+      /^\| libraries found by the doctor \| libcudart\.so\.13 in ~\/cuda13\/lib \|$/m,
+    );
+    expect(run.stdout).toMatch(/^\| warnings of the doctor \| enough for CUDA 12 \|$/m);
     expect(run.stdout).toMatch(/^\| bench-cuda: decode step by rows 1, 4 \| 1\.00, 3\.00 ms \|$/m);
     expect(run.status).toBe(0);
   });
