@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Finding } from '../../src/doctor/check';
 import { nvidiaChecks, wishOf, type Wish } from '../../src/doctor/nvidia/checks';
 import { LEAST_DRIVER } from '../../src/doctor/nvidia/driver';
+import { LEAST_TENSORRT } from '../../src/doctor/nvidia/libraries';
 import { neededLibraries } from '../../src/machine/elf';
 import { finder } from '../../src/machine/linker';
 import { thisMachine, type Answer, type Machine } from '../../src/machine/machine';
@@ -401,9 +402,15 @@ describe('the linker', () => {
   });
 });
 
-test('the guide names the driver and every library that the checks want', () => {
+test('the guide names the driver, TensorRT and every library that the checks want', () => {
   const guide = readFileSync(join(ROOT, 'docs/nvidia.md'), 'utf8');
-  const named = [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES, 'libcuda.so.1', `| ${LEAST_DRIVER} or newer |`];
+  const named = [
+    ...CUDA_LIBRARIES,
+    ...TENSORRT_LIBRARIES,
+    'libcuda.so.1',
+    `| ${LEAST_DRIVER} or newer |`,
+    `TensorRT ${LEAST_TENSORRT} or a later 10`,
+  ];
   for (const name of named) expect(guide).toContain(name);
 });
 

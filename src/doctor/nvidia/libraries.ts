@@ -81,7 +81,7 @@ function cudnnOutcomes(machine: Machine, find: Finder): readonly Outcome[] {
 const CUDNN = 'libcudnn.so.9';
 
 /** What the published provider was built against; TensorRT runs nothing that was built against a newer one. */
-const LEAST_TENSORRT = '10.14.1';
+export const LEAST_TENSORRT = '10.14.1';
 
 /** The published provider is for x64; whether a file there is an own build, which may take an older one, is not seen. */
 function tensorRtOutcomes(machine: Machine, provider: NvidiaProvider, find: Finder): readonly Outcome[] {
