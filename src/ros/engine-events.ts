@@ -14,10 +14,10 @@ export interface EngineListener {
   readonly pull: FramePull;
   readonly language: LanguageService;
   readonly actions: ActionStream;
-  readonly active: boolean;
+  readonly active: () => boolean;
   /** When the engine process ends, what plays stops at once. */
-  readonly holdWhenDown: boolean;
-  readonly nowNs: bigint;
+  readonly holdWhenDown: () => boolean;
+  readonly nowNs: () => bigint;
   readonly up: (up: boolean) => void;
 }
 
@@ -34,13 +34,13 @@ export function onEngineEvent(event: EngineEvent, node: EngineListener): void {
     case 'down':
       board.engineDown();
       pull.engineDown();
-      if (node.holdWhenDown) actions.stopPlaying(node.nowNs);
+      if (node.holdWhenDown()) actions.stopPlaying(node.nowNs());
       drops.drop('ENGINE_DOWN', event.reason);
       return node.up(false);
     case 'want-frame':
       return pull.want();
     case 'chunk':
-      if (node.active) return actions.accept(event.chunk, node.nowNs);
+      if (node.active()) return actions.accept(event.chunk, node.nowNs());
       return drops.dropByDesign('CHUNK_DISABLED', 'a chunk was not played: the node is not active');
     case 'token':
       board.token();
@@ -48,14 +48,14 @@ export function onEngineEvent(event: EngineEvent, node: EngineListener): void {
     case 'done':
       board.finished(event);
       // That the end of the node ends its requests is no news.
-      return language.done(node.active ? event : { ...event, error: null });
+      return language.done(node.active() ? event : { ...event, error: null });
     case 'stats':
       return board.stats(event.stats);
     case 'language-off':
       board.language('off');
       return drops.drop(event.code, event.message);
     case 'drop':
-      if (event.code === 'NON_FINITE') actions.badChunk(node.nowNs);
+      if (event.code === 'NON_FINITE') actions.badChunk(node.nowNs());
       return drops.drop(event.code, event.message);
     case 'warning':
       return drops.warn(event.code, event.message, event.message);

@@ -180,9 +180,8 @@ export class Ingest {
     this.#sync.clear();
   }
 
-  /** The inputs of an observation now; null when there can be none. */
-  #present(nowMs: number): readonly Input[] | null {
-    const offsets = this.#offsets(nowMs);
+  /** The inputs of an observation now; null when there can be none. `offsets`: of now. */
+  #present(nowMs: number, offsets = this.#offsets(nowMs)): readonly Input[] | null {
     const isMissing = (input: Input): boolean => this.#isMissing(input, offsets, nowMs);
     if (isMissing(this.#state)) return null;
     if (this.#cameras.some(camera => camera.onMissing === 'block' && isMissing(camera))) return null;
@@ -216,7 +215,7 @@ export class Ingest {
   /** All inputs arrive, but nothing has paired for a while: the one that is farthest from the others. */
   #unpaired(offsets: ReadonlyMap<string, Offset>, nowMs: number): string | null {
     const patienceMs = Math.max(PATIENCE_MS, this.#robot.sync.timeoutMs);
-    const present = this.#present(nowMs)?.map(({ name }) => name) ?? [];
+    const present = this.#present(nowMs, offsets)?.map(({ name }) => name) ?? [];
     if (present.length === 0 || nowMs - this.#lastSetMs <= patienceMs || this.#sync.complete(present))
       return null;
     const distance = (name: string): number => Math.abs(offsets.get(name)?.ms ?? 0);

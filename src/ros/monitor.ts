@@ -163,14 +163,15 @@ export class Monitor {
     const { node, drops, lifecycle } = this.#deps;
     const session = this.#deps.session();
     const source = this.#now();
-    const status = statusMessage(source);
+    const gate = gateSnapshot(source);
+    const status = statusMessage(source, gate);
     return {
       node: node.getFullyQualifiedName(),
       robot: session?.robot.name ?? '',
       lifecycle: { state: lifecycle(), transitionError: this.#transitionFault },
       engine: session ? this.#engine(session, status) : null,
       inputs: session?.inputs() ?? [],
-      gate: gateSnapshot(source),
+      gate,
       action: this.#action(status),
       language: {
         on: status.language === 'on',

@@ -13,6 +13,7 @@ import { ActionStream } from './action-stream';
 import type { Ticks } from './beat';
 import type { DropLog, Logger } from './drops';
 import { onEngineEvent } from './engine-events';
+import type { EngineListener } from './engine-events';
 import { FramePull } from './frames';
 import type { Preprocessing } from './frames';
 import { Goal } from './goal';
@@ -20,6 +21,7 @@ import { Ingest } from './ingest';
 import type { InputHealth } from './input-health';
 import type { MessageOrigin } from './instruction';
 import { LanguageService } from './language-service';
+import { limitsOf } from './limits';
 import type { LanguageTokenMessage } from './outputs';
 import type { ParameterValues } from './parameter-spec';
 import type { ActionType } from './parameter-table';
@@ -61,6 +63,7 @@ export class OxygenNode {
   readonly #language: LanguageService;
   readonly #tokens: Trickle<LanguageTokenMessage>;
   readonly #goal: Goal;
+  readonly #listener: EngineListener;
   readonly #ticker: ActionTimer;
   #values: ParameterValues;
   #graph: OpenTopics | null = null;
@@ -146,6 +149,20 @@ export class OxygenNode {
         this.#actions.newEpoch(epoch, values.get('on_instruction') as 'continue' | 'hold', this.#nowNs()),
     });
     this.#language.standing(tunables(values, '').standing);
+    this.#listener = {
+      board: deps.board,
+      drops,
+      log: deps.log,
+      pull: this.#pull,
+      language: this.#language,
+      actions: this.#actions,
+      active: () => this.#active,
+      holdWhenDown: () => this.#values.get('on_engine_down') === 'hold',
+      nowNs: () => this.#nowNs(),
+      up: up => {
+        this.#engineUp = up;
+      },
+    };
   }
 
   get robot(): Robot {
@@ -271,22 +288,8 @@ export class OxygenNode {
   }
 
   #onEngine(event: EngineEvent): void {
-    const { board, drops, log, onNews } = this.#deps;
-    onEngineEvent(event, {
-      board,
-      drops,
-      log,
-      pull: this.#pull,
-      language: this.#language,
-      actions: this.#actions,
-      active: this.#active,
-      holdWhenDown: this.#values.get('on_engine_down') === 'hold',
-      nowNs: this.#nowNs(),
-      up: up => {
-        this.#engineUp = up;
-      },
-    });
-    if (NEWS.has(event.type)) onNews();
+    onEngineEvent(event, this.#listener);
+    if (NEWS.has(event.type)) this.#deps.onNews();
   }
 
   #onChunk(chunk: ActionChunk, startNs: bigint, stepSeconds: number): void {
@@ -294,8 +297,7 @@ export class OxygenNode {
     this.#output.chunk(chunk, startNs, stepSeconds);
     const nowNs = this.#nowNs();
     const plan = this.#actions.planned(nowNs);
-    const { limits } = controlSettings(this.#values, this.#deps.robot);
-    if (plan !== null) this.#output.trajectory(plan, limits, nowNs);
+    if (plan !== null) this.#output.trajectory(plan, limitsOf(this.#values, this.#deps.robot), nowNs);
   }
 
   #onInstruction(text: string, origin: MessageOrigin): void {

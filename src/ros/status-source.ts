@@ -39,13 +39,14 @@ export function gateSnapshot({ nowNs, values, session }: StatusSource): GateSnap
   };
 }
 
-export function statusMessage(source: StatusSource): StatusMessage {
+/** `gate`: where it is known already. */
+export function statusMessage(source: StatusSource, gate = gateSnapshot(source)): StatusMessage {
   const { nowNs, drops, board, lifecycle, values, session } = source;
   return board.message({
     nowNs,
     lifecycle,
     engineUp: session?.engineUp ?? false,
-    gate: gateSnapshot(source),
+    gate,
     mode: values.get('mode') as StatusMessage['mode'],
     instruction: session?.instruction ?? '',
     drops: drops.counts(),

@@ -9,7 +9,12 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 test.each([true, false])('a chunk is played or counted: active is %s', active => {
   const drops = new DropLog(silent, () => 0);
   const accept = jest.fn();
-  const node = { drops, active, nowNs: 7n, actions: { accept } } as unknown as EngineListener;
+  const node = {
+    drops,
+    active: () => active,
+    nowNs: () => 7n,
+    actions: { accept },
+  } as unknown as EngineListener;
   const chunk = { epoch: 3 };
   onEngineEvent({ type: 'chunk', chunk } as unknown as EngineEvent, node);
   expect(accept.mock.calls).toEqual(active ? [[chunk, 7n]] : []);
