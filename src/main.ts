@@ -1,4 +1,5 @@
 /** Process entry: picks the command, prints errors once, sets the exit code. */
+import { watchStdout } from './cli/stdout';
 import { describeError, OxygenError } from './core/errors';
 
 interface Command {
@@ -64,6 +65,7 @@ async function main(argv: string[]): Promise<number> {
   return command.run(args);
 }
 
+watchStdout();
 main(process.argv.slice(2)).then(
   code => {
     process.exitCode = code;

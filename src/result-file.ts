@@ -32,9 +32,20 @@ export const beginsWith =
     }
   };
 
-/** How our pages begin, and our objects of JSON. */
+/** Our pages begin so. */
 export const HTML = beginsWith(Buffer.from('<!doctype html>'));
-export const JSON_OBJECT = beginsWith(Buffer.from('{'));
+
+/** What keeps one result from its name costs no other. Throws RESULT_NOT_WRITTEN with all that were not written. */
+export async function allWritten(results: readonly (Promise<void> | undefined)[]): Promise<void> {
+  const settled = await Promise.allSettled(results);
+  const failures = settled.flatMap(one => (one.status === 'rejected' ? [one.reason as Error] : []));
+  const [first] = failures;
+  if (failures.length === 1) throw first;
+  if (failures.length > 1)
+    throw new OxygenError('RESULT_NOT_WRITTEN', failures.map(({ message }) => message).join('\n  '), {
+      cause: first,
+    });
+}
 
 /** A result of text that replaces one of its kind. */
 export class TextResult {

@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Bag } from '../bag/types';
 import { OxygenError } from '../core/errors';
 import type { TokensPerFrame } from '../core/types';
+import { refuseOverlaps } from '../overlaps';
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean';
@@ -85,12 +87,18 @@ export function integer(
   );
 }
 
+/** Thirty years: no bag is longer, and in nanoseconds it is a whole number. */
+const MAX_SECONDS = 1e9;
+
 /** A number of at least 0, or null when absent. */
 export function seconds(name: string, value: string | undefined): number | null {
   if (value === undefined) return null;
   const n = Number(value);
-  if (Number.isFinite(n) && n >= 0 && value.trim() !== '') return n;
-  throw new OxygenError('USAGE', `--${name} must be seconds from 0 on, got ${JSON.stringify(value)}`);
+  if (n >= 0 && n <= MAX_SECONDS && value.trim() !== '') return n;
+  throw new OxygenError(
+    'USAGE',
+    `--${name} must be seconds from 0 to ${MAX_SECONDS}, got ${JSON.stringify(value)}`,
+  );
 }
 
 /** k: decode steps per frame. */
@@ -105,9 +113,24 @@ export function tokensPerFrame(value: string | undefined, fallback: number): Tok
   return { kind: 'fixed', steps: integer('tokens-per-frame', value, fallback, 1, 1000) };
 }
 
-/** A long run: what it cannot write in the end is said before it begins. */
-export function checkFolder(name: string, file: string | undefined): void {
-  if (file === undefined || existsSync(dirname(resolve(file)))) return;
+/**
+ * Files to be written, by option: a long run says before it begins what it could not write in the end. The `bag` that is
+ * read is not written over, and nothing is written twice.
+ */
+export function checkOutputs(
+  bag: Pick<Bag, 'path' | 'files'> | null,
+  files: Readonly<Record<string, string | null | undefined>>,
+): void {
+  const wanted = Object.entries(files).flatMap(([option, path]) =>
+    typeof path === 'string' ? [{ option, path }] : [],
+  );
+  for (const { option, path } of wanted) checkFolder(option, path);
+  refuseOverlaps(bag, wanted);
+}
+
+function checkFolder(name: string, file: string): void {
+  if (file === '') throw new OxygenError('USAGE', `--${name} must name a file`);
+  if (existsSync(dirname(resolve(file)))) return;
   throw new OxygenError('USAGE', `--${name} ${file}: there is no such folder; make it first`);
 }
 

@@ -1,5 +1,4 @@
 /** `oxygen bench`: the paper's workloads in all modes, as a table, as JSON and as a report. */
-import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { longest, parseArrivals } from '../bench/arrivals';
 import { realFolder } from '../bench/memory';
@@ -12,7 +11,8 @@ import { printed } from '../bench/table';
 import { OxygenError } from '../core/errors';
 import { longestPrefix } from '../model/config';
 import { readManifest } from '../model/manifest';
-import { checkFolder, choice, integer, parseOptions, required, tokensPerFrame, type Options } from './args';
+import { allWritten, beginsWith, HTML, TextResult } from '../result-file';
+import { checkOutputs, choice, integer, parseOptions, required, tokensPerFrame, type Options } from './args';
 import { Progress } from './progress';
 
 const OPTIONS = {
@@ -49,6 +49,8 @@ export type BenchOptions = Options<typeof OPTIONS>;
 
 const ACTION_RATE_HZ = 30;
 const MAX_THREADS = 1024;
+/** How each of our files of JSON begins: another is not replaced. */
+const BENCH_JSON = beginsWith(Buffer.from('{\n "engine": {'));
 /** The engine's own limit is lower. */
 const MAX_TOKENS = 100_000;
 
@@ -56,6 +58,9 @@ export async function runBench(args: string[]): Promise<number> {
   const o = parseOptions('bench', OPTIONS, args);
   if (!o) return 0;
   const settings = benchSettings(o);
+  // A long run: what cannot be written in the end is said before it begins.
+  const json = o.json === undefined ? null : await TextResult.check(o.json, BENCH_JSON);
+  const html = o.html === undefined ? null : await TextResult.check(o.html, HTML);
   const progress = new Progress('bench');
   let result: BenchResult;
   try {
@@ -64,19 +69,14 @@ export async function runBench(args: string[]): Promise<number> {
     progress.end();
   }
   console.log(printed(result).join('\n'));
-  if (o.json !== undefined) writeFileSync(o.json, `${JSON.stringify(result, null, 1)}\n`);
-  if (o.html !== undefined) writeFileSync(o.html, renderReport(result));
+  await allWritten([json?.write(`${JSON.stringify(result, null, 1)}\n`), html?.write(renderReport(result))]);
   return exitCode(result);
 }
 
 /** Every option, checked before anything is loaded. Throws USAGE with the cure, ENGINE_* for the engine's folder. */
 export function benchSettings(o: BenchOptions): BenchSettings {
   const engineDir = required('bench', 'engine', o.engine);
-  for (const [name, file] of [
-    ['json', o.json],
-    ['html', o.html],
-  ] as const)
-    checkFolder(name, file);
+  checkOutputs(null, { json: o.json, html: o.html });
   const mode = choice('mode', o.mode, ['all', ...BENCH_MODES], 'all');
   const tokens = integer('tokens', o.tokens, 20, 1, MAX_TOKENS);
   const arrivals = o.arrivals ?? 'uniform:1';

@@ -1,5 +1,4 @@
 /** `oxygen replay`: what a checkpoint, a mode or a k would have done on a recording. */
-import { rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { openBag } from '../bag/open';
@@ -11,17 +10,18 @@ import type { Prepared } from '../prepare';
 import { engineCosts, readCosts } from '../replay/costs';
 import { bagInfo } from '../replay/info';
 import { givenParameters } from '../replay/parameters';
+import { ReplayOutputs, type OutputPaths } from '../replay/outputs';
 import { printedReplay } from '../replay/print';
-import { isPartial, replay } from '../replay/replay';
+import { isPartial, replay, resultTopics } from '../replay/replay';
 import type { Pacing, Span } from '../replay/stage';
-import { renderReplayReport } from '../replay/report';
 import { PACES } from '../replay/result';
+import type { ReplayResult } from '../replay/result';
 import { planTopics } from '../replay/topic-plan';
 import type { TopicNames } from '../replay/topic-plan';
 import type { Owner } from '../replay/world';
 import { readParameters, withLimits } from '../ros/params';
 import { readRobotFile } from '../ros/robot-file';
-import { checkFolder, choice, integer, parseOperands, required, seconds, tokensPerFrame } from './args';
+import { checkOutputs, choice, integer, parseOperands, required, seconds, tokensPerFrame } from './args';
 import type { Options } from './args';
 import { Progress } from './progress';
 
@@ -45,7 +45,7 @@ const OPTIONS = {
   info: { type: 'boolean', help: 'says what is in the bag, and with --robot what is used; plays nothing' },
   start: { type: 'string', value: 'S', help: 'begins S seconds after the first message' },
   duration: { type: 'string', value: 'S', help: 'plays S seconds only' },
-  instruction: { type: 'string', value: 'TEXT', help: 'what the robot is to do, if the bag does not say' },
+  instruction: { type: 'string', value: 'TEXT', help: 'what the robot is to do, whatever the bag says' },
   remap: {
     type: 'string',
     value: 'A:=B',
@@ -107,57 +107,68 @@ function printInfo(bag: Bag, o: ReplayOptions): number {
 }
 
 async function run(bag: Bag, o: ReplayOptions): Promise<number> {
-  for (const [name, file] of [
-    ['out', o.out],
-    ['report', o.report],
-    ['frame-log', o['frame-log']],
-  ] as const)
-    checkFolder(name, file);
   const warnings: string[] = [];
   const log = { info: () => undefined, warn: (line: string) => warnings.push(line), error: console.error };
   const prepared = preparedOf(o, log);
   const names = namesOf(o);
   const plan = planTopics(bag.topics, prepared.robot, names);
   const span = spanOf(bag, o);
-  if (o['frame-log'] !== undefined) rmSync(o['frame-log'], { force: true });
+  const pacing = pacingOf(o, prepared);
+  const paths = outputPaths(o, prepared);
+  checkOutputs(bag, { out: paths.bag, report: paths.report, 'frame-log': paths.frameLog });
 
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
+  const outputs = await ReplayOutputs.open(paths, resultTopics(prepared, names));
   const progress = new Progress('replay');
   const speed = new Speed();
-  const result = await replay({
-    bag,
-    name: basename(resolve(bag.path)),
-    plan,
-    names,
-    span,
-    prepared,
-    pacing: pacingOf(o, prepared),
-    instruction: o.instruction ?? null,
-    options: optionsOf(o, prepared.engine.threads),
-    out: o.out ?? null,
-    signal: interrupt.signal,
-    log,
-    progress: (doneS, totalS) =>
-      progress.update(doneS, totalS, `${doneS.toFixed(1)} of ${totalS.toFixed(1)} s`),
-    turnOf: owner => speed.turnOf(owner),
-    begun: () => speed.begun(),
-  })
-    .catch((error: unknown) => {
-      if (!interrupt.signal.aborted) throw error;
-      return null;
+  try {
+    const result = await replay({
+      bag,
+      name: basename(resolve(bag.path)),
+      plan,
+      names,
+      span,
+      prepared: { ...prepared, engine: { ...prepared.engine, frameLog: outputs.frameLog } },
+      pacing,
+      instruction: o.instruction ?? null,
+      options: optionsOf(o, prepared.engine.threads),
+      out: outputs.bag,
+      signal: interrupt.signal,
+      log,
+      progress: (doneS, totalS) =>
+        progress.update(doneS, totalS, `${doneS.toFixed(1)} of ${totalS.toFixed(1)} s`),
+      turnOf: owner => speed.turnOf(owner),
+      begun: () => speed.begun(),
     })
-    .finally(() => progress.end());
-  if (result === null) return INTERRUPTED;
-  if (o.report !== undefined) writeFileSync(o.report, renderReplayReport(result));
-
-  const { summary } = result;
-  for (const line of [...plan.notes, ...warnings.slice(0, MOST_WARNINGS)]) console.error(`note: ${line}`);
-  if (warnings.length > MOST_WARNINGS) console.error(`note: and ${warnings.length - MOST_WARNINGS} more`);
-  console.log(o.json === true ? JSON.stringify(summary) : printedReplay(summary).join('\n'));
-  if (summary.settings.pace === 'fast') console.error(speed.line(summary.frames));
-  return summary.partial ? PARTIAL : 0;
+      .catch((error: unknown) => {
+        if (!interrupt.signal.aborted) throw error;
+        return null;
+      })
+      .finally(() => progress.end());
+    if (result === null) return INTERRUPTED;
+    print(result, warnings, o.json === true);
+    if (pacing.pace === 'fast') console.error(speed.line(result.summary.frames));
+    // After the summary, which is not lost with a file that cannot be written.
+    await outputs.keep(result);
+    return result.summary.partial ? PARTIAL : 0;
+  } finally {
+    await outputs.discard();
+  }
 }
+
+function print({ summary }: ReplayResult, warnings: readonly string[], json: boolean): void {
+  for (const line of [...summary.notes, ...warnings.slice(0, MOST_WARNINGS)]) console.error(`note: ${line}`);
+  if (warnings.length > MOST_WARNINGS) console.error(`note: and ${warnings.length - MOST_WARNINGS} more`);
+  console.log(json ? JSON.stringify(summary) : printedReplay(summary).join('\n'));
+}
+
+/** The frame log may also be a parameter, as for the node. */
+const outputPaths = (o: ReplayOptions, { engine }: Prepared): OutputPaths => ({
+  bag: o.out ?? null,
+  report: o.report ?? null,
+  frameLog: o['frame-log'] ?? engine.frameLog,
+});
 
 /** How fast the replay was; the one thing here that looks at a clock, and no result depends on it. */
 class Speed {
@@ -195,16 +206,17 @@ function preparedOf(o: ReplayOptions, log: Parameters<typeof prepare>[2]): Prepa
   const engine = required('replay', 'engine', o.engine);
   const robot = required('replay', 'robot', o.robot);
   const k = o['tokens-per-frame'] === undefined ? null : tokensPerFrame(o['tokens-per-frame'], 5);
-  const threads = integer('threads', o.threads, availableParallelism(), 1, 1024);
-  const given = givenParameters(o['params-file'] ?? null, o.param ?? [], {
+  const threads = BigInt(integer('threads', o.threads, availableParallelism(), 1, 1024));
+  const options = givenParameters(o['params-file'] ?? null, o.param ?? [], {
     engine,
     robot,
-    threads: BigInt(threads),
+    ...(o.threads === undefined ? {} : { threads }),
     ...(o.mode === undefined ? {} : { mode: choice('mode', o.mode, MODES, 'oxygen') }),
     ...(k === null ? {} : { tokens_per_frame: k.kind === 'auto' ? 0n : BigInt(k.steps) }),
     ...(o.seed === undefined ? {} : { seed: seedOf(o.seed) }),
     ...(o['frame-log'] === undefined ? {} : { frame_log: o['frame-log'] }),
   });
+  const given = new Map([['threads', threads], ...options]);
   const values = readParameters(given);
   return prepare({ engine, robot }, one => withLimits(values, given, one), log);
 }

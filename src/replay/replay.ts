@@ -5,25 +5,28 @@
 import type { Bag, BagMessage } from '../bag/types';
 import { OxygenError } from '../core/errors';
 import type { EngineInfo } from '../engine/protocol';
+import type { Prepared } from '../prepare';
 import type { DropLog } from '../ros/drops';
 import { hasChunkTrajectory } from '../ros/trajectory-messages';
 import type { ActionType } from '../ros/parameter-table';
 import { MONITORS, outputsOf } from '../ros/topics';
-import { ResultBag } from './result-bag';
+import type { RecordedTopic } from './bag-metadata';
+import type { ResultBag } from './result-bag';
 import type { ReplayResult, ReplaySummary } from './result';
 import { Stage } from './stage';
 import type { StageOptions } from './stage';
 import { resolved } from './topic-plan';
+import type { TopicNames } from './topic-plan';
 
 export interface ReplayInput extends StageOptions {
   readonly name: string;
-  /** From the beginning; null: that of the bag. */
+  /** All the time, in place of those of the bag; null: those of the bag. */
   readonly instruction: string | null;
-  /** Where the result bag goes; null: nowhere. */
-  readonly out: string | null;
+  /** Hears what the node says, on the topics of `resultTopics`; null: nobody does. */
+  readonly out: ResultBag | null;
   /** As in ReplaySummary. */
   readonly options: readonly string[];
-  /** Ends the replay with its reason; nothing is written then. */
+  /** Ends the replay with its reason. */
   readonly signal: AbortSignal;
   /** All is loaded. */
   readonly begun: () => void;
@@ -33,31 +36,19 @@ export interface ReplayInput extends StageOptions {
 /** Messages after which results that wait for the disk are waited for. */
 const FLUSH_EVERY = 2000;
 
-/** @throws OxygenError BAG_EMPTY when no frame came of the bag; then nothing is written. */
-export async function replay(input: ReplayInput): Promise<ReplayResult> {
-  const { prepared, names, out: path } = input;
+/** What the node says, for a bag. */
+export function resultTopics(prepared: Prepared, names: TopicNames): readonly RecordedTopic[] {
   const dryRun = prepared.values.get('dry_run') === true;
   const outputs = Object.entries(outputsOf(prepared.values.get('action_type') as ActionType))
     .filter(([key]) => key !== (dryRun ? 'action' : 'actionPreview'))
     .filter(([key]) => key !== 'chunkTrajectory' || (!dryRun && hasChunkTrajectory(prepared.robot)))
     .map(([, topic]) => topic);
-  const topics = [...outputs, MONITORS.status].map(topic => ({
-    ...topic,
-    name: resolved(topic.name, names),
-  }));
-  const out = path === null ? null : await ResultBag.open(path, topics);
-  try {
-    const result = await play(input, out);
-    await out?.close();
-    return result;
-  } catch (error) {
-    await out?.abort();
-    throw error;
-  }
+  return [...outputs, MONITORS.status].map(topic => ({ ...topic, name: resolved(topic.name, names) }));
 }
 
-async function play(input: ReplayInput, out: ResultBag | null): Promise<ReplayResult> {
-  const { bag, plan, span, signal } = input;
+/** @throws OxygenError BAG_EMPTY when no frame came of the bag. */
+export async function replay(input: ReplayInput): Promise<ReplayResult> {
+  const { bag, plan, span, signal, out } = input;
   const stage = new Stage(input, out);
   const lengthNs = Number(span.toNs - span.fromNs);
   try {
