@@ -3,7 +3,7 @@
  * `uncaughtException` never sees it. So every callback is wrapped, and `execute` catches what rclnodejs itself
  * throws (a peer can make it throw: SetParameters with an unknown type, for one).
  */
-import { describeError } from '../core/errors';
+import { OxygenError, describeError, toOxygenError } from '../core/errors';
 import { fullName } from './graph-watch';
 import type {
   Rcl,
@@ -27,6 +27,7 @@ export interface GuardHooks {
   refusal(parameters: readonly RclParameter[]): SetParametersResult | null;
 }
 
+/** @throws OxygenError CONFIG_INVALID when ROS does not make a node of this name in its namespace. */
 export function createGuardedNode(rcl: Rcl, name: string, hooks: GuardHooks): RclNode {
   const onError = (error: unknown, where: string): void => hooks.error(error, where);
   const guarded =
@@ -114,7 +115,16 @@ export function createGuardedNode(rcl: Rcl, name: string, hooks: GuardHooks): Rc
     }
   }
 
-  return new GuardedNode(name);
+  try {
+    return new GuardedNode(name);
+  } catch (cause) {
+    const { message } = toOxygenError(cause);
+    throw new OxygenError(
+      'CONFIG_INVALID',
+      `the node cannot be created: ${message}. Look at its name and namespace`,
+      { cause },
+    );
+  }
 }
 
 const contextOf = (node: unknown): { context: unknown } => ({
