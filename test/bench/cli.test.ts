@@ -1,11 +1,14 @@
 /** The real command on the tiny engine: all modes, one thread. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BENCH_MODES, type BenchResult, type ModeFigures } from '../../src/bench/result';
 import { planOf } from '../../src/bench/plan';
 import { benchSettings, type BenchOptions } from '../../src/cli/bench';
 import { engineDir, oxygen, type CliResult } from '../support/engines';
+
+/** Of another run: replaced, as its kind is known by the beginning. */
+const EARLIER = '{\n "engine": {}\n}\n';
 
 let dir: string;
 let run: CliResult;
@@ -15,6 +18,7 @@ const mode = (name: (typeof BENCH_MODES)[number]): ModeFigures => result.modes[n
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'oxygen-bench-'));
   const json = join(dir, 'bench.json');
+  writeFileSync(json, EARLIER);
   run = await oxygen([
     'bench', '--engine', engineDir('tiny'), '--threads', '1', '--sweep', 'none',
     '--frames', '8', '--repeats', '2', '--tokens', '8', '--tokens-per-frame', '2', '--json', json,
@@ -22,6 +26,12 @@ beforeAll(async () => {
   result = JSON.parse(readFileSync(json, 'utf8')) as BenchResult;
 }, 120_000);
 afterAll(() => rmSync(dir, { recursive: true }));
+
+it('its file takes the place of an earlier one, and could be replaced in the same way', () => {
+  const text = readFileSync(join(dir, 'bench.json'), 'utf8');
+  expect(text).not.toBe(EARLIER);
+  expect(text.slice(0, 14)).toBe(EARLIER.slice(0, 14));
+});
 
 it('succeeds, and prints a row per mode, the formula and the equality', () => {
   expect(run).toMatchObject({ code: 0, stderr: '' });
@@ -110,6 +120,24 @@ it('what is wrong on the command line ends with code 2 and one line', async () =
   expect(stderr).toMatch(/^oxygen: USAGE: .*--fast.*\n$/);
   expect([code, stdout]).toEqual([2, '']);
 });
+
+it.each([
+  ['a report that is somebody\'s file', ['--html', 'thesis.html'], 1, /RESULT_NOT_WRITTEN: thesis\.html: something else has that name/],
+  ['figures that would replace an engine', ['--json', 'engine.json'], 1, /RESULT_NOT_WRITTEN: engine\.json: something else has that name/],
+  ['a place that takes no file', ['--json', '/proc/a.json'], 1, /RESULT_NOT_WRITTEN: \/proc\/a\.json: /],
+  ['a device', ['--html', '/dev/full'], 1, /RESULT_NOT_WRITTEN: \/dev\/full: it is no regular file/],
+  ['one file twice', ['--json', 'a', '--html', './a'], 2, /USAGE: --json a and --html \.\/a are one place/],
+  ['no name', ['--json', ''], 2, /USAGE: --json must name a file/],
+])('%s: said before anything is measured, and left as it is', async (_, options, code, says) => {
+  const before = { 'thesis.html': 'mine', 'engine.json': '{\n "format": 1\n}\n' };
+  const place = mkdtempSync(join(dir, 'place-'));
+  for (const [name, text] of Object.entries(before)) writeFileSync(join(place, name), text);
+  const result = await oxygen(['bench', '--engine', engineDir('tiny'), ...options], place);
+  expect([result.code, result.stdout]).toEqual([code, '']);
+  expect(result.stderr).toMatch(says);
+  expect(readdirSync(place).sort()).toEqual(Object.keys(before).sort());
+  for (const [name, text] of Object.entries(before)) expect(readFileSync(join(place, name), 'utf8')).toBe(text);
+}); // prettier-ignore
 
 it('an engine that cannot be loaded is said once', async () => {
   const broken = join(dir, 'broken');
