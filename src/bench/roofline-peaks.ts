@@ -38,8 +38,11 @@ export async function measurePeaks(
   budgetMs = BUDGET_MS,
 ): Promise<Peaks> {
   const shapes = [...layerProducts(manifest.model, tokens).map(cut), SQUARE];
-  const gemm = await best(budgetMs, await Promise.all(shapes.map(s => product(s, manifest.precision, pool))));
-  const stream = await best(budgetMs, await streams(pool));
+  const gemm = await best(
+    budgetMs,
+    await opened(shapes.map(s => () => product(s, manifest.precision, pool))),
+  );
+  const stream = await best(budgetMs, await opened(streams(pool)));
   return {
     threads: pool.threads,
     gemm_gflops: gemm.rate / 1e9,
@@ -54,6 +57,18 @@ const cut = ({ rows, into, out }: Product): Product => ({
   into,
   out: Math.max(1, Math.min(out, Math.floor(MAX_WEIGHT / into))),
 });
+
+/** One after the other; when one cannot be had the others are released. */
+async function opened(probes: readonly (() => Promise<Probe>)[]): Promise<readonly Probe[]> {
+  const open: Probe[] = [];
+  try {
+    for (const probe of probes) open.push(await probe());
+    return open;
+  } catch (error) {
+    for (const probe of open) await probe.release();
+    throw error;
+  }
+}
 
 /** The highest rate per second of all probes, run in turns for `budgetMs`. Releases them. */
 async function best(budgetMs: number, probes: readonly Probe[]): Promise<{ label: string; rate: number }> {
@@ -105,7 +120,7 @@ async function product(p: Product, precision: Manifest['precision'], pool: Pool)
 }
 
 /** Passes over STREAM_BYTES that only read. */
-async function streams(pool: Pool): Promise<Probe[]> {
+function streams(pool: Pool): readonly (() => Promise<Probe>)[] {
   const into = 4096;
   const rows = STREAM_BYTES / 4 / into;
   const matrix = {
@@ -113,16 +128,17 @@ async function streams(pool: Pool): Promise<Probe[]> {
   };
   const input = { name: 'x', elem: 'float', dims: [rows, into] } as const;
   const vector = constant('v', 'float', [1, into], 1);
-  const probe = async (label: string, io: Io, feeds: ort.InferenceSession.FeedsType): Promise<Probe> => {
-    const session = await open(io, pool);
-    return { label, work: STREAM_BYTES, run: () => session.run(feeds), release: () => session.release() };
-  };
+  const probe =
+    (label: string, io: Io, feeds: ort.InferenceSession.FeedsType) => async (): Promise<Probe> => {
+      const session = await open(io, pool);
+      return { label, work: STREAM_BYTES, run: () => session.run(feeds), release: () => session.release() };
+    };
   const largest = node('ReduceMax', ['x'], 'out', { keepdims: 0n });
   const fed = { ...node('FusedMatMul', ['v', 'x'], 'out', { transB: 1n }), domain: 'com.microsoft' } as const;
   return [
-    await probe('largest value', { input, output: { elem: 'float', dims: [] }, nodes: [largest], initializers: [] }, matrix),
-    await probe('row times matrix', { input, output: { elem: 'float', dims: [1, rows] }, nodes: [fed], initializers: [vector] }, matrix),
-    await probe('row times packed weights', packedWeights(), { x: new ort.Tensor('float32', new Float32Array(PACKED_ROWS).fill(1), [1, PACKED_ROWS]) }),
+    probe('largest value', { input, output: { elem: 'float', dims: [] }, nodes: [largest], initializers: [] }, matrix),
+    probe('row times matrix', { input, output: { elem: 'float', dims: [1, rows] }, nodes: [fed], initializers: [vector] }, matrix),
+    probe('row times packed weights', packedWeights(), { x: new ort.Tensor('float32', new Float32Array(PACKED_ROWS).fill(1), [1, PACKED_ROWS]) }),
   ]; // prettier-ignore
 }
 

@@ -29,7 +29,12 @@ export class SafetensorsWriter {
     }));
     const header = encodeHeader(tensors);
     this.#fd = openSync(path, 'w');
-    this.#append(header);
+    try {
+      this.#append(header);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   /** The next values of a tensor: all of it, or as many whole rows as the caller has at hand. */
@@ -92,6 +97,11 @@ export interface TensorValues {
 export function writeSafetensors(path: string, tensors: ReadonlyMap<string, TensorValues>): void {
   const stored = Array.from(tensors, ([name, { shape }]) => [name, { dtype: 'F32', shape }] as const);
   const writer = new SafetensorsWriter(path, new Map(stored));
-  for (const [name, { values }] of tensors) writer.write(name, Float32Array.from(values));
+  try {
+    for (const [name, { values }] of tensors) writer.write(name, Float32Array.from(values));
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
   writer.finish();
 }

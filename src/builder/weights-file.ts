@@ -43,7 +43,10 @@ export class WeightsFile {
   }
 
   close(): void {
-    fsyncSync(this.#fd);
-    closeSync(this.#fd);
+    try {
+      fsyncSync(this.#fd);
+    } finally {
+      closeSync(this.#fd);
+    }
   }
 }

@@ -52,21 +52,18 @@ export class TensorRtSessions {
     pool: Pool,
     on: TensorRtSource['on'],
   ): Promise<TensorRtSessions> {
+    let sessions: Sessions | null = null;
     try {
-      const options = sessionOptions(pool, on);
-      // a wrapper has nothing that could be optimised
-      const level = on === 'tensorrt' ? ({ graphOptimizationLevel: 'disabled' } as const) : {};
-      const sessions = await openSessions(models, TENSORRT_GRAPHS, { ...options, ...level });
+      sessions = await openModels(models, pool, on);
       return new TensorRtSessions(manifest, host, sessions);
     } catch (error) {
-      host.close();
-      throw on === 'tensorrt' ? wrapperError(models, error) : error;
+      await releaseAll(host, sessions);
+      throw error;
     }
   }
 
-  async release(): Promise<void> {
-    this.#host.close();
-    for (const session of Object.values(this.#sessions)) await session.release();
+  release(): Promise<void> {
+    return releaseAll(this.#host, this.#sessions);
   }
 
   /** Vision and root prefix. `fullLogits`: [vocab] of the last position as well. */
@@ -127,6 +124,22 @@ export function kvHandOver({ model }: Pick<Manifest, 'model'>, cameras: number):
     `KV of a prefix of up to ${positions} positions: ${size} from the prefill to the host in each frame, ` +
     `${size} up to the denoiser, and a row's part of the cache up to each decode burst`;
   return { bytes, text };
+}
+
+async function openModels(models: string, pool: Pool, on: TensorRtSource['on']): Promise<Sessions> {
+  if (on === 'cpu') return openSessions(models, TENSORRT_GRAPHS, sessionOptions(pool, on));
+  try {
+    // a wrapper has nothing that could be optimised
+    const options = { ...sessionOptions(pool, on), graphOptimizationLevel: 'disabled' } as const;
+    return await openSessions(models, TENSORRT_GRAPHS, options);
+  } catch (error) {
+    throw wrapperError(models, error);
+  }
+}
+
+async function releaseAll(host: HostTensors, sessions: Sessions | null): Promise<void> {
+  host.close();
+  for (const session of Object.values(sessions ?? {})) await session.release();
 }
 
 /** What ONNX Runtime says when its TensorRT provider is not there, or did not take the wrapper. */

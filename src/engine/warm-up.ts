@@ -30,13 +30,16 @@ export function warmUp(sessions: EngineSessions, sizes: WarmUpSizes, costs: RunC
   }
 }
 
-async function warmUpCpu(sessions: ModelSessions, { cameras, shape }: WarmUpSizes): Promise<void> {
+async function warmUpCpu(
+  sessions: ModelSessions,
+  { cameras, denoiseSteps, shape }: WarmUpSizes,
+): Promise<void> {
   const { model, special } = sessions.manifest;
   const { maxRequests } = shape;
   const prefix = await runPrefill(sessions, dummyFrame(sessions, cameras), false);
   const cache = prefixCache(sessions, prefix, maxRequests, 1);
   const noise = new Float32Array(model.horizon * model.actionDim);
-  await sessions.expert(cache.prefixView(), model.denoiseSteps)(noise, 0);
+  await sessions.expert(cache.prefixView(), denoiseSteps)(noise, 0);
   for (let b = 0; b < maxRequests; b++) cache.attach(String(b), prefix.length + 1);
   const tokens = new Array<number>(maxRequests).fill(special.begin);
   const lengths = new Array<number>(maxRequests).fill(prefix.length);

@@ -81,11 +81,12 @@ export class GoldenFolder {
         `${dir} holds no goldens_jax.safetensors, which has the inputs (images, prompts, noise)`,
       );
     }
-    const found: { file: string; name: string }[] = [];
-    for (const file of names) {
-      const opened = new SafetensorsFile(join(dir, file));
-      this.#files.set(file, opened);
-      for (const name of opened.tensors.keys()) found.push({ file, name });
+    let found: { readonly file: string; readonly name: string }[];
+    try {
+      found = names.flatMap(file => Array.from(this.#file(file).tensors.keys(), name => ({ file, name })));
+    } catch (error) {
+      this.close();
+      throw error;
     }
     // A folder that has numbers of a bfloat16 copy made its others from the float32 checkpoint.
     this.bf16Copy = sourceDtype === 'BF16' && found.some(({ name }) => name.startsWith(BF16_WEIGHTS));

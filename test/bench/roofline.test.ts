@@ -1,5 +1,6 @@
 /** Arithmetic and bytes of a run, counted another way; what the machine can do, measured. */
 import fc from 'fast-check';
+import { InferenceSession } from 'onnxruntime-node';
 import {
   decodeFlop,
   kvBytes,
@@ -134,4 +135,16 @@ test('a profile is read run by run, products only', () => {
     run(2000),
   ];
   expect(productMs(events)).toEqual([0.5, 0.4]);
+});
+
+test('when a session of the peaks cannot be had, those before it are released', async () => {
+  const release = jest.fn(() => Promise.resolve());
+  const create = jest.spyOn(InferenceSession, 'create');
+  for (let i = 0; i < 2; i++)
+    create.mockImplementationOnce(() => Promise.resolve({ release } as unknown as InferenceSession));
+  create.mockImplementationOnce(() => Promise.reject(new Error('no memory')));
+  await expect(measurePeaks(manifest, 37, { threads: 1, spinUs: 0 }, 1)).rejects.toThrow('no memory');
+  expect(create).toHaveBeenCalledTimes(3);
+  expect(release).toHaveBeenCalledTimes(2);
+  create.mockRestore();
 });

@@ -1,12 +1,14 @@
 /** Number formats and the writer: exact values, rounding to nearest even, order, nothing missing. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { SafetensorsFile } from '../../src/builder/safetensors';
 import { fromFloat32, toFloat32, type StoredDtype } from '../../src/builder/safetensors-floats';
 import { SafetensorsWriter, writeSafetensors } from '../../src/builder/safetensors-writer';
+import { WeightsFile } from '../../src/builder/weights-file';
 import { largestAllocation } from '../support/allocations';
+import { openFiles } from '../support/open-files';
 import { readSafetensors } from '../support/safetensors';
 
 let dir: string;
@@ -138,4 +140,39 @@ it('never holds more of a tensor than a piece', () => {
   writer.finish();
   expect(statSync(path).size).toBeGreaterThan(2 ** 24);
   expect(largest).toBe(1 << 20);
+});
+
+describe('a disk that is full leaves no file open', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  const one = new Map([['x', { shape: [3], values: [0.5, 1, -2] }]]);
+  afterEach(() => jest.restoreAllMocks());
+
+  it('at the header', () => {
+    expect(() => writeSafetensors('/dev/full', one)).toThrow('ENOSPC');
+    expect(openFiles('/dev/full')).toEqual([]);
+  });
+
+  it('at the values', () => {
+    const path = join(dir, 'full.safetensors');
+    const write = fs.writeSync;
+    let writes = 0;
+    jest.spyOn(fs, 'writeSync').mockImplementation(((fd: number, bytes: Uint8Array, at: number) => {
+      if (++writes > 1) throw full;
+      return write(fd, bytes, at);
+    }) as typeof fs.writeSync);
+    expect(() => writeSafetensors(path, one)).toThrow('ENOSPC');
+    expect(openFiles(path)).toEqual([]);
+  });
+
+  it('when a file of weights is brought to the disk', () => {
+    const path = join(dir, 'full.weights');
+    const file = new WeightsFile(path);
+    file.append(Float32Array.of(1));
+    expect(openFiles(path)).toEqual([path]);
+    jest.spyOn(fs, 'fsyncSync').mockImplementation(() => {
+      throw full;
+    });
+    expect(() => file.close()).toThrow('ENOSPC');
+    expect(openFiles(path)).toEqual([]);
+  });
 });

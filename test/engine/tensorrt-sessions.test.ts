@@ -1,10 +1,14 @@
 /** The graphs for TensorRT on the CPU provider: equal to the goldens, and to the CPU's own graphs. */
+import { InferenceSession } from 'onnxruntime-node';
+import { OxygenError } from '../../src/core/errors';
+import type { HostTensors } from '../../src/engine/host-tensors';
 import { runPrefill } from '../../src/engine/onnx-executor';
 import { ModelSessions } from '../../src/engine/model-sessions';
-import { kvHandOver, type TensorRtSessions } from '../../src/engine/tensorrt-sessions';
+import { kvHandOver, TensorRtSessions } from '../../src/engine/tensorrt-sessions';
 import { goldenFrame, type GoldenFrame } from '../../src/verify/cases';
 import { join } from '../../src/verify/join';
 import { GoldenFolder, type Attention } from '../../src/verify/golden';
+import { readManifest } from '../../src/model/manifest';
 import { distance, exactLimit } from '../../src/verify/limits';
 import { engineDir, goldenDir } from '../support/engines';
 import { removeGraphs, tensorRtGraphs, tensorRtSessions, type Golden } from '../support/tensorrt';
@@ -152,3 +156,25 @@ it('says how much KV goes through the host', () => {
   expect(text).toContain('35.7 MB');
   expect(kvHandOver(manifest, 1).bytes).toBe(18 * 2 * (256 + 200) * 256 * 4);
 });
+
+it.each(['tensorrt', 'cpu'] as const)('a fault of the engine behind its sessions is told as it is, and they are released: %s', async on => {
+  const release = jest.fn(() => Promise.resolve());
+  const create = jest
+    .spyOn(InferenceSession, 'create')
+    .mockImplementation(() => Promise.resolve({ release } as unknown as InferenceSession));
+  const fault = new OxygenError('ENGINE_INVALID', 'the weights end inside a tensor');
+  const close = jest.fn();
+  const host = {
+    close,
+    read: () => {
+      throw fault;
+    },
+  } as unknown as HostTensors;
+  const manifest = readManifest(engineDir('tiny'));
+  const opened = TensorRtSessions.open('/models', manifest, host, { threads: 1, spinUs: 0 }, on);
+  await expect(opened).rejects.toBe(fault);
+  expect(release).toHaveBeenCalledTimes(create.mock.calls.length);
+  expect(create).toHaveBeenCalledTimes(2);
+  expect(close).toHaveBeenCalledTimes(1);
+  create.mockRestore();
+}); // prettier-ignore

@@ -3,7 +3,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SafetensorsFile } from '../../src/builder/safetensors';
+import { GoldenFolder } from '../../src/verify/golden';
 import { engineDir, goldenDir, oxygen } from '../support/engines';
+import { openFiles } from '../support/open-files';
 import { readSafetensors } from '../support/safetensors';
 
 interface Report {
@@ -192,3 +194,12 @@ function edit(path: string, change: (text: string) => string, binary = false): v
   if (after === before) throw new Error(`nothing changed in ${path}`);
   writeFileSync(path, after, binary ? 'latin1' : 'utf8');
 }
+
+it('a golden folder with a damaged file leaves none of its files open', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'oxygen-golden-damaged-'));
+  cpSync(join(goldenDir('tiny'), 'goldens_jax.safetensors'), join(dir, 'goldens_jax.safetensors'));
+  writeFileSync(join(dir, 'goldens_late.safetensors'), 'nonsense');
+  expect(() => new GoldenFolder(dir, 'F32')).toThrow(/goldens_late/);
+  expect(openFiles(dir)).toEqual([]);
+  rmSync(dir, { recursive: true });
+});
