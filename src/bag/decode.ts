@@ -1,16 +1,10 @@
 /** Messages of any type, by the definition in the bag, or else by the standard one or ours. */
 import { parse } from '@foxglove/rosmsg';
-import { MessageReader } from '@foxglove/rosmsg2-serialization';
 import { OxygenError } from '../core/errors';
-import { definitionOf } from '../ros/serialise';
 import type { Field } from '../ros/own-messages';
+import { readerOf, standardDefinitions } from '../ros/reader';
+import type { Definition } from '../ros/reader';
 import type { BagTopic } from './types';
-
-/** Of fields that hold other messages, the name of that message's definition. */
-interface Definition {
-  readonly name?: string | undefined;
-  readonly definitions: readonly Field[];
-}
 
 const MAX_DEFINITION_CHARACTERS = 1024 * 1024;
 /** Of the encapsulation before the fields; 8-byte numbers are aligned from its end. */
@@ -37,7 +31,7 @@ export function messageReader<T>({
       `${what}: the bag does not say how this message is built, and it is no standard one. ` +
         'Record it with a ROS 2 that stores definitions (Iron or later)',
     );
-  const reader = new MessageReader<T>(mutable(definitions));
+  const reader = readerOf<T>(definitions);
   return data => {
     try {
       const message = reader.readMessage(standingAlone(data));
@@ -84,26 +78,52 @@ const isUsable =
         arrayLength !== 0 && (isComplex !== true || all.some(({ name }) => name === type)),
     );
 
-/** The type and all that it uses. */
+/** Null: the type is none of those. */
 function standard(type: string): readonly Definition[] | null {
-  const found = new Map<string, Definition>();
-  const collect = (name: string): void => {
-    if (found.has(name)) return;
-    const definitions = definitionOf(name);
-    found.set(name, { name, definitions });
-    for (const field of definitions) if (field.isComplex === true) collect(field.type);
-  };
-  const root = type.replace('/msg/', '/');
   try {
-    collect(root);
+    return standardDefinitions(type);
   } catch {
     return null;
   }
-  // The root definition must have no name, or the reader looks for a root in vain.
-  const { definitions } = found.get(root)!;
-  found.delete(root);
-  return [{ definitions }, ...found.values()];
 }
 
-type Mutable = ConstructorParameters<typeof MessageReader>[0];
-const mutable = (definitions: readonly Definition[]): Mutable => definitions as Mutable;
+/**
+ * Why messages of a topic are not what its type says, by the definition in the bag; null: they are. Fields behind those
+ * of the standard definition are none of our business.
+ */
+export function definitionFault({ name, type, definition }: BagTopic): string | null {
+  const [wanted, given] = [standard(type), fromBag(definition)];
+  const flaw = wanted === null || given === null ? null : deviation(wanted, given, wanted[0]!, given[0]!);
+  if (flaw === null) return null;
+  return `${name} is ${type}, but by the definition in the bag it has ${flaw}: it is another type of the same name`;
+}
+
+function deviation(
+  wanted: readonly Definition[],
+  given: readonly Definition[],
+  root: Definition,
+  theirs: Definition,
+): string | null {
+  const fields = fieldsOf(theirs);
+  for (const [i, field] of fieldsOf(root).entries()) {
+    const other = fields[i];
+    if (other === undefined) return `no field "${fieldText(field)}"`;
+    if (fieldText(other) !== fieldText(field))
+      return `"${fieldText(other)}" where "${fieldText(field)}" should be`;
+    if (field.isComplex !== true) continue;
+    const inside = deviation(wanted, given, named(wanted, field), named(given, other));
+    if (inside !== null) return `${inside} (in ${field.name})`;
+    if (fieldsOf(named(wanted, field)).length !== fieldsOf(named(given, other)).length)
+      return `more fields in ${field.name} than ${field.type} has`;
+  }
+  return null;
+}
+
+const fieldsOf = ({ definitions }: Definition): readonly Field[] =>
+  definitions.filter(({ isConstant }) => isConstant !== true);
+
+const named = (all: readonly Definition[], { type }: Field): Definition =>
+  all.find(({ name }) => name === type)!;
+
+const fieldText = ({ type, name, isArray, arrayLength }: Field): string =>
+  `${type.replace('/msg/', '/')}${isArray === true ? `[${arrayLength ?? ''}]` : ''} ${name}`;

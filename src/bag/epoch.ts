@@ -16,8 +16,8 @@ const MAX_DAYS = 10_000;
 export interface Epoch {
   readonly fromNs: bigint;
   readonly toNs: bigint;
-  /** There are messages outside. */
-  readonly cut: boolean;
+  /** Messages outside. */
+  readonly far: number;
   /** Messages inside by topic; null: they were not looked at one by one. */
   readonly counts: ReadonlyMap<string, number> | null;
 }
@@ -40,7 +40,7 @@ export async function epochOf(
     }
     const [only, ...others] = days.parts();
     if (only === undefined) return null;
-    if (others.length === 0) return { fromNs: only.fromNs, toNs: only.toNs, cut: false, counts: null };
+    if (others.length === 0) return { fromNs: only.fromNs, toNs: only.toNs, far: 0, counts: null };
   }
 
   const all = new Days();
@@ -64,7 +64,7 @@ export async function epochOf(
       faults,
     );
   const { fromNs, toNs, counts } = largest;
-  return { fromNs, toNs, counts, cut: all.messages > largest.messages };
+  return { fromNs, toNs, counts, far: all.messages - largest.messages };
 }
 
 /** Parts that are named. */

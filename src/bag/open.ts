@@ -1,5 +1,6 @@
 /** Opens a bag: a rosbag2 folder with or without metadata.yaml, or one of its files. */
 import { OxygenError } from '../core/errors';
+import { counted } from '../core/words';
 import { findBagFiles } from './bag-files';
 import type { BagFile, BagFiles } from './bag-files';
 import { epochOf } from './epoch';
@@ -28,6 +29,7 @@ export async function openBag(path: string): Promise<Bag> {
       topics,
       startNs: epoch?.fromNs ?? null,
       endNs: epoch?.toNs ?? null,
+      far: epoch?.far ?? 0,
       get faults() {
         return faults.list;
       },
@@ -86,16 +88,22 @@ function topicsOf(
   faults: Faults,
 ): ReadonlyMap<string, BagTopic> {
   const topics = new Map<string, BagTopic>();
+  const others = new Map<string, BagTopic>();
   for (const topic of files.flatMap(file => file.topics)) {
-    const known = topics.get(topic.name);
-    if (known && known.type !== topic.type)
-      faults.put(
-        `type:${topic.name}`,
-        'BAG_UNSUPPORTED',
-        `${topic.name} has two types, ${known.type} and ${topic.type}; those of ${topic.type} are left out`,
-      );
-    topics.set(topic.name, known ? both(known, topic) : topic);
+    const first = topics.get(topic.name);
+    const isOther = first !== undefined && first.type !== topic.type;
+    const [all, key] = isOther ? [others, `${topic.name} ${topic.type}`] : [topics, topic.name];
+    const known = all.get(key);
+    all.set(key, known ? both(known, topic) : topic);
   }
+  for (const [key, { name, type, count }] of others)
+    faults.put(
+      `type:${key}`,
+      'BAG_UNSUPPORTED',
+      `${name} has two types, ${topics.get(name)!.type} and ${type}; ` +
+        `${count === null ? 'the messages' : counted(count, 'message')} of ${type} left out`,
+      { messages: count },
+    );
   for (const [name, topic] of topics) {
     if (topic.count === null) topics.set(name, { ...topic, count: metadata?.counts.get(name) ?? null });
   }

@@ -107,7 +107,7 @@ type Times = Pick<BagSelection, 'fromNs' | 'toNs'>;
 
 /** Without messages far apart in time. */
 function within(epoch: Epoch | null, { fromNs, toNs }: Times): Times {
-  if (epoch === null || !epoch.cut) return { fromNs, toNs };
+  if (epoch === null || epoch.far === 0) return { fromNs, toNs };
   const endNs = epoch.toNs + 1n;
   return {
     fromNs: fromNs === null || fromNs < epoch.fromNs ? epoch.fromNs : fromNs,

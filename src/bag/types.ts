@@ -45,6 +45,8 @@ export interface Bag {
   /** Of the first and the last message that are given; null: the bag does not tell. */
   readonly startNs: bigint | null;
   readonly endNs: bigint | null;
+  /** Messages whose times are days apart from those that are given: only a selection with `far` has them. */
+  readonly far: number;
   /**
    * What was found damaged (BAG_DAMAGED) or out of order (BAG_DISORDER) so far: complete when `messages` has ended. All
    * that is whole is given nevertheless.

@@ -101,7 +101,7 @@ export async function runReplay(args: string[]): Promise<number> {
 }
 
 function printInfo(bag: Bag, o: ReplayOptions): number {
-  const plan = o.robot === undefined ? null : planTopics(bag.topics, readRobotFile(o.robot), namesOf(o));
+  const plan = o.robot === undefined ? null : planTopics(bag, readRobotFile(o.robot), namesOf(o));
   console.log(bagInfo(bag, plan).join('\n'));
   return isPartial(bag) ? PARTIAL : 0;
 }
@@ -111,7 +111,7 @@ async function run(bag: Bag, o: ReplayOptions): Promise<number> {
   const log = { info: () => undefined, warn: (line: string) => warnings.push(line), error: console.error };
   const prepared = preparedOf(o, log);
   const names = namesOf(o);
-  const plan = planTopics(bag.topics, prepared.robot, names);
+  const plan = planTopics(bag, prepared.robot, names);
   const span = spanOf(bag, o);
   const pacing = pacingOf(o, prepared);
   const paths = outputPaths(o, prepared);
@@ -273,9 +273,17 @@ function namesOf(o: ReplayOptions): TopicNames {
   };
 }
 
+function noMessages({ path, faults }: Bag): OxygenError {
+  const why = faults.map(({ message }) => message).join('; ');
+  return new OxygenError(
+    'BAG_EMPTY',
+    why === '' ? `${path} has no messages` : `no message of ${path} can be read: ${why}`,
+  );
+}
+
 function spanOf(bag: Bag, o: ReplayOptions): Span {
   const { startNs, endNs } = bag;
-  if (startNs === null || endNs === null) throw new OxygenError('BAG_EMPTY', `${bag.path} has no messages`);
+  if (startNs === null || endNs === null) throw noMessages(bag);
   const ns = (s: number): bigint => BigInt(Math.round(s * 1e9));
   const fromNs = startNs + ns(seconds('start', o.start) ?? 0);
   const lengthS = seconds('duration', o.duration);

@@ -1,6 +1,7 @@
 /** Messages of a bag → the inputs of the node, and what was recorded beside them. */
 import { messageReader } from '../bag/decode';
 import type { Bag, BagMessage } from '../bag/types';
+import { toOxygenError } from '../core/errors';
 import type { Robot } from '../core/robot';
 import { readCamera, readJointState } from '../ros/cdr';
 import type { Handlers } from '../ros/entities';
@@ -15,6 +16,8 @@ export interface Receivers {
   /** ROS time, from a clock in the bag. */
   clock(ns: bigint): void;
   recorded(action: RecordedAction): void;
+  /** The bytes of a message are none of its type. */
+  unreadable(message: BagMessage, why: string): void;
 }
 
 type Deliver = (message: BagMessage) => void;
@@ -29,24 +32,44 @@ export function messageDelivery(bag: Bag, plan: TopicPlan, robot: Robot, to: Rec
 
 function deliverer(bag: Bag, topic: string, use: TopicUse, robot: Robot, to: Receivers): Deliver {
   const { handlers } = to;
+  const whole = <T>(message: BagMessage, read: (data: Uint8Array) => T): T => {
+    try {
+      return read(message.data);
+    } catch (error) {
+      to.unreadable(message, toOxygenError(error).message);
+      throw error;
+    }
+  };
   if (use.kind === 'camera') {
     const { slot, transport, topic: name } = use.camera;
-    return ({ data }) => handlers().camera(slot, name, () => readCamera(transport, data));
+    return message =>
+      handlers().camera(slot, name, () => whole(message, data => readCamera(transport, data)));
   }
   if (use.kind === 'state')
-    return ({ data }) => handlers().jointState(robot.state.topic, () => readJointState(data));
-  const read = messageReader(bag.topics.get(topic)!);
+    return message => handlers().jointState(robot.state.topic, () => whole(message, readJointState));
+  const read = messageReader<unknown>(bag.topics.get(topic)!);
   switch (use.kind) {
     case 'instruction':
-      return ({ data, logNs }) =>
-        handlers().instruction((read(data) as StringMessage).data, { publisher: topic, sentNs: logNs });
+      return message => {
+        const { data } = whole(message, read) as StringMessage;
+        handlers().instruction(data, { publisher: topic, sentNs: message.logNs });
+      };
     case 'language-request':
-      return ({ data }) => handlers().languageRequest(read(data) as LanguageRequestMessage);
+      return message => handlers().languageRequest(whole(message, read) as LanguageRequestMessage);
     case 'cancel-request':
-      return ({ data }) => handlers().cancelRequest((read(data) as StringMessage).data);
+      return message => handlers().cancelRequest((whole(message, read) as StringMessage).data);
     case 'clock':
-      return ({ data }) => to.clock(toNs((read(data) as { readonly clock: TimeMessage }).clock));
+      return message => to.clock(toNs((whole(message, read) as { readonly clock: TimeMessage }).clock));
     case 'action':
-      return ({ data }) => to.recorded(recordedAction(use.type, read(data), robot));
+      return message => {
+        let action: unknown;
+        try {
+          action = whole(message, read);
+        } catch (error) {
+          to.recorded({ kind: 'refused', why: toOxygenError(error).message });
+          throw error;
+        }
+        to.recorded(recordedAction(use.type, action, robot));
+      };
   }
 }

@@ -68,12 +68,13 @@ export async function replay(input: ReplayInput): Promise<ReplayResult> {
     }
     await stage.advance(lengthNs);
     stage.end();
-    if (stage.frames === 0) throw nothingSeen(bag, stage.drops);
+    const faults = [...bag.faults, ...stage.faults];
+    if (stage.frames === 0) throw nothingSeen(bag, faults, stage.drops);
     return await stage.result({
       bag: bagSummary(input, messages),
       settings: settings(input, info),
-      partial: isPartial(bag),
-      faults: bag.faults.map(({ code, message }) => ({ code, message })),
+      partial: isPartial({ faults }),
+      faults: faults.map(({ code, message }) => ({ code, message })),
       notes: plan.notes,
     });
   } finally {
@@ -81,26 +82,34 @@ export async function replay(input: ReplayInput): Promise<ReplayResult> {
   }
 }
 
-/** Whoever begins in the middle has the instruction of before, as a late subscriber gets what is latched. */
+/**
+ * Whoever begins in the middle has the instruction of before, as a late subscriber gets what is latched; also where that
+ * lies days before by its stamp, because the clock was set while recording.
+ */
 async function latched({ bag, plan, span }: ReplayInput): Promise<readonly BagMessage[]> {
   const { startNs, fromNs } = span;
   const topics = [...plan.uses].filter(([, uses]) => uses.some(({ kind }) => kind === 'instruction'));
   let last: BagMessage | null = null;
-  if (topics.length === 0 || fromNs <= startNs) return [];
-  const before = { topics: new Set(topics.map(([topic]) => topic)), fromNs: null, toNs: fromNs };
+  if (topics.length === 0 || (fromNs <= startNs && bag.far === 0)) return [];
+  const names = new Set(topics.map(([topic]) => topic));
+  const before = { topics: names, fromNs: null, toNs: fromNs, far: true } as const;
   for await (const message of bag.messages(before)) last = { ...message, data: message.data.slice() };
   return last === null ? [] : [last];
 }
 
 /** Some of it is damaged or missing; what runs out of order is not. */
-export const isPartial = ({ faults }: Bag): boolean => faults.some(({ code }) => code === 'BAG_DAMAGED');
+export const isPartial = ({ faults }: Pick<Bag, 'faults'>): boolean =>
+  faults.some(({ code }) => code === 'BAG_DAMAGED');
 
 /** Why there is no result. */
-function nothingSeen(bag: Bag, drops: DropLog): OxygenError {
-  const faults = bag.faults.map(({ message }) => message);
+function nothingSeen(bag: Bag, faults: Bag['faults'], drops: DropLog): OxygenError {
   const counts = drops.counts().map(([code, count]) => `${count} x ${code}`);
   const last = drops.lastError === '' ? [] : [drops.lastError];
-  const why = [...faults, ...(counts.length > 0 ? [`refused: ${counts.join(', ')}`] : []), ...last];
+  const why = [
+    ...faults.map(({ message }) => message),
+    ...(counts.length > 0 ? [`refused: ${counts.join(', ')}`] : []),
+    ...last,
+  ];
   return new OxygenError(
     'BAG_EMPTY',
     `no complete observation (cameras, joint states, instruction) came of ${bag.path}; ` +

@@ -1,6 +1,7 @@
 /** All that takes part in a replay: time, the node in it, its engine, and those who hear what they say. */
 import type { Bag, BagMessage } from '../bag/types';
 import { toOxygenError } from '../core/errors';
+import type { OxygenError } from '../core/errors';
 import { createEngineClient } from '../engine/client';
 import type { EngineClient } from '../engine/client';
 import type { EngineInfo } from '../engine/protocol';
@@ -25,6 +26,7 @@ import type { ReplaySurroundings } from './surroundings';
 import { Thumbnails } from './thumbnails';
 import { resolved } from './topic-plan';
 import type { TopicNames, TopicPlan } from './topic-plan';
+import { Unreadable } from './unreadable';
 import { Witness } from './witness';
 import { RealWorld, VirtualWorld } from './world';
 import type { Owner, World } from './world';
@@ -71,6 +73,7 @@ export class Stage {
   readonly #surroundings: ReplaySurroundings;
   readonly #node: OxygenNode;
   readonly #deliver: (message: BagMessage) => void;
+  readonly #unreadable = new Unreadable();
   /** What /clock in the bag said last; null: the bag has none. */
   #clockNs: bigint | null;
   #playing = true;
@@ -115,6 +118,7 @@ export class Stage {
         this.#clockNs = ns;
       },
       recorded: action => this.#recorder.recorded(action, this.#bagNs()),
+      unreadable: (message, why) => this.#unreadable.add(message, why),
     });
     this.#recorder.standing(prepared.engine.tunables.standing);
   }
@@ -126,6 +130,11 @@ export class Stage {
 
   get drops(): DropLog {
     return this.#drops;
+  }
+
+  /** What is wrong with messages of the bag, beside its own faults. */
+  get faults(): readonly OxygenError[] {
+    return this.#unreadable.faults;
   }
 
   /** Loads the engine; then time begins, and the node is active. */
@@ -150,7 +159,7 @@ export class Stage {
     this.#witness.check();
   }
 
-  /** A message that cannot be read is a drop, as for the node. */
+  /** A message that cannot be read is a drop, as for the node, and a fault of the bag. */
   deliver(message: BagMessage): void {
     try {
       this.#deliver(message);

@@ -1,5 +1,6 @@
 /** Which topics of a bag are what to the robot. Names are resolved and remapped as on a ROS command line. Pure. */
-import type { BagTopic } from '../bag/types';
+import { definitionFault } from '../bag/decode';
+import type { Bag, BagTopic } from '../bag/types';
 import { OxygenError } from '../core/errors';
 import type { CameraInput, Robot } from '../core/robot';
 import type { TopicSpec } from '../ros/topics';
@@ -38,12 +39,13 @@ export interface TopicNames {
 
 const CLOCK = { name: '/clock', type: 'rosgraph_msgs/msg/Clock' };
 
-/** @throws OxygenError BAG_EMPTY with every input that is missing or of the wrong type, and the cure. */
-export function planTopics(
-  topics: ReadonlyMap<string, BagTopic>,
-  robot: Robot,
-  names: TopicNames,
-): TopicPlan {
+/**
+ * @throws OxygenError BAG_EMPTY with every input that is missing or of the wrong type, and the cure; what is damaged comes
+ * first, because it may be the cause. BAG_UNSUPPORTED for a bag of ROS 1.
+ */
+export function planTopics(bag: Pick<Bag, 'topics' | 'faults'>, robot: Robot, names: TopicNames): TopicPlan {
+  const { topics } = bag;
+  refuseRos1(topics);
   const uses = new Map<string, TopicUse[]>();
   const faults: string[] = [];
   const notes: string[] = [];
@@ -55,29 +57,35 @@ export function planTopics(
     spec: Pick<TopicSpec, 'name' | 'type'>,
     wanted: TopicUse,
     missing: ((why: string) => void) | null,
+    elsewhere: (name: string) => string | null = () => null,
   ): boolean => {
     const name = resolve(spec.name);
-    const fault = faultOf(topics.get(name), name, spec, topics);
+    const fault = faultOf(topics.get(name), name, spec, topics, elsewhere);
     if (fault === null) use(name, wanted);
     else if (topics.has(name)) faults.push(fault);
     else missing?.(fault);
     return fault === null;
   };
 
+  const cameraNames = new Set(robot.cameras.map(({ topic }) => resolve(topic)));
   for (const camera of robot.cameras) {
     const why = (fault: string): unknown =>
       camera.onMissing === 'mask'
         ? notes.push(`camera ${camera.slot} is left out: ${fault}`)
         : faults.push(`camera ${camera.slot}: ${fault}`);
-    take(cameraTopic(camera), { kind: 'camera', camera }, why);
+    const elsewhere = (name: string): string | null => otherTransport(camera, name, topics, cameraNames);
+    take(cameraTopic(camera), { kind: 'camera', camera }, why, elsewhere);
   }
   take(stateTopic(robot), { kind: 'state' }, fault => faults.push(`joint states: ${fault}`));
   const instruction = resolve(INPUTS.instruction.name);
   if (names.instructed) {
     if (topics.has(instruction))
       notes.push(`${instruction} of the bag is not used: --instruction replaces it`);
-  } else if (!take(INPUTS.instruction, { kind: 'instruction' }, null)) {
-    faults.push(`the bag has no ${instruction}; say what the robot is to do with --instruction TEXT`);
+  } else {
+    const cure = 'say what the robot is to do with --instruction TEXT';
+    take(INPUTS.instruction, { kind: 'instruction' }, () =>
+      faults.push(`the bag has no ${instruction}; ${cure}`),
+    );
   }
   take(INPUTS.languageRequest, { kind: 'language-request' }, null);
   take(INPUTS.cancelRequest, { kind: 'cancel-request' }, null);
@@ -93,7 +101,10 @@ export function planTopics(
   if (recorded) use(recorded.topic, { kind: 'action', type: recorded.type });
   if (![...uses.values()].flat().some(({ kind }) => kind === 'camera') && faults.length === 0)
     faults.push('the bag has none of the cameras');
-  if (faults.length > 0) throw new OxygenError('BAG_EMPTY', faults.join('\n  '));
+  if (faults.length > 0) {
+    const damage = bag.faults.filter(({ code }) => code === 'BAG_DAMAGED').map(({ message }) => message);
+    throw new OxygenError('BAG_EMPTY', [...damage, ...faults].join('\n  '));
+  }
   return { uses, recorded, simTime, notes };
 }
 
@@ -103,8 +114,9 @@ function faultOf(
   name: string,
   { type }: Pick<TopicSpec, 'type'>,
   topics: ReadonlyMap<string, BagTopic>,
+  elsewhere: (name: string) => string | null,
 ): string | null {
-  if (topic?.type === type) return null;
+  if (topic?.type === type) return contentFault(topic);
   if (topic) {
     const images = [topic.type, type].every(one => /^sensor_msgs\/msg\/(Compressed)?Image$/.test(one));
     const cure = images
@@ -114,10 +126,49 @@ function faultOf(
   }
   const others = [...topics.values()].filter(other => other.type === type).map(other => other.name);
   const cure =
-    others.length > 0
+    elsewhere(name) ??
+    (others.length > 0
       ? `it has ${type} on ${others.join(', ')}: name the right one in the robot file, or with --remap ${name}:=${others[0]}`
-      : `it has no ${type} at all`;
+      : `it has no ${type} at all`);
   return `the bag has no topic ${name}; ${cure}`;
+}
+
+/** Why messages that are there cannot be read; null: they can. */
+const contentFault = (topic: BagTopic): string | null =>
+  topic.serialization === 'cdr'
+    ? definitionFault(topic)
+    : `${topic.name} is serialised as "${topic.serialization}", only cdr is read: record it with ros2 bag record`;
+
+function refuseRos1(topics: ReadonlyMap<string, BagTopic>): void {
+  const old = [...topics.values()].find(({ serialization }) => serialization === 'ros1');
+  if (old)
+    throw new OxygenError(
+      'BAG_UNSUPPORTED',
+      `this is a recording of ROS 1 (${old.name} is serialised as "ros1"): make a ROS 2 bag of the .bag file that it comes ` +
+        'from, with "rosbags-convert --src FILE.bag --dst FOLDER" (Python package rosbags)',
+    );
+}
+
+/** Drivers record pictures raw or compressed, and under another name then. Null: the bag has none for this camera. */
+function otherTransport(
+  camera: CameraInput,
+  name: string,
+  topics: ReadonlyMap<string, BagTopic>,
+  cameraNames: ReadonlySet<string>,
+): string | null {
+  const transport = camera.transport === 'raw' ? 'compressed' : 'raw';
+  const { type } = cameraTopic({ ...camera, transport });
+  const others = [...topics.values()]
+    .filter(other => other.type === type && !cameraNames.has(other.name))
+    .map(other => other.name);
+  const twin = transport === 'compressed' ? `${name}/compressed` : name.replace(/\/compressed$/, '');
+  const hasWanted = [...topics.values()].some(other => other.type === cameraTopic(camera).type);
+  const fitting = others.some(other => other === twin) ? [twin] : hasWanted ? [] : others;
+  if (fitting.length === 0) return null;
+  return (
+    `it has ${type} on ${fitting.join(', ')}: in the robot file, under cameras, ${camera.slot} ` +
+    `needs "topic: ${fitting[0]}" and "transport: ${transport}"`
+  );
 }
 
 function recordedActions(
@@ -129,13 +180,16 @@ function recordedActions(
 ): TopicPlan['recorded'] {
   const topic = topics.get(name);
   const types = RECORDED_ACTION_TYPES.join(', ');
-  if (topic && isRecordedActionType(topic.type)) return { topic: name, type: topic.type };
+  const flaw = topic && isRecordedActionType(topic.type) ? contentFault(topic) : null;
+  if (topic && isRecordedActionType(topic.type) && flaw === null) return { topic: name, type: topic.type };
   const others = [...topics.values()]
     .filter(({ type }) => isRecordedActionType(type))
     .map(other => other.name);
-  const what = topic
-    ? `${name} is ${topic.type}; recorded actions may be ${types}`
-    : `the bag has no topic ${name}` + (others.length > 0 ? `; it has ${others.join(', ')}` : '');
+  const what =
+    flaw ??
+    (topic
+      ? `${name} is ${topic.type}; recorded actions may be ${types}`
+      : `the bag has no topic ${name}` + (others.length > 0 ? `; it has ${others.join(', ')}` : ''));
   if (action !== null) faults.push(`recorded actions: ${what}`);
   else notes.push(`no recorded actions: ${what}; name them with --action-topic`);
   return null;

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { parse } from '@foxglove/rosmsg';
 import { openBag } from '../../src/bag/open';
-import { messageReader } from '../../src/bag/decode';
+import { definitionFault, messageReader } from '../../src/bag/decode';
 import type { BagTopic } from '../../src/bag/types';
 import { OxygenError } from '../../src/core/errors';
+import { messageText } from '../../src/replay/message-text';
 import { serialiser } from '../../src/ros/serialise';
 import { EVERYTHING, START_NS, writeBags } from './bags';
 
@@ -161,4 +162,63 @@ test('a length field of 4 billion allocates nothing', () => {
     expect(() => messageReader(topic('a/msg/B', field))(data)).toThrow('does not fit its type');
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1e6);
   }
+});
+
+describe('a definition in the bag against the type that the topic claims', () => {
+  const USED = [
+    'sensor_msgs/msg/Image',
+    'sensor_msgs/msg/CompressedImage',
+    'sensor_msgs/msg/JointState',
+    'std_msgs/msg/String',
+    'std_msgs/msg/Float64MultiArray',
+    'trajectory_msgs/msg/JointTrajectory',
+    'rosgraph_msgs/msg/Clock',
+    'oxygen_vla/msg/LanguageRequest',
+  ];
+
+  /** The reader knows times as something simple. */
+  const shown = (field: string): string =>
+    field
+      .replace(/^builtin_interfaces\/(\w+)/, (_, time: string) => time.toLowerCase())
+      .replace(/[[\]]/g, '.');
+
+  test.each(USED)(
+    '%s: its own is no fault; a field of another kind or name, or none at all, is told',
+    type => {
+      const text = messageText(type);
+      expect(definitionFault(topic(type, text))).toBeNull();
+      expect(
+        definitionFault(
+          topic(type, `${text.split('===')[0]}\nint32 more\n${text.slice(text.indexOf('==='))}`),
+        ),
+      ).toBeNull();
+      const lines = text.split('\n');
+      for (const [i, line] of lines.entries()) {
+        const [, kind, name] = /^([\w/[\]]+) (\w+)/.exec(line) ?? [];
+        // A time is known to the reader whatever its definition.
+        if (name === undefined || kind === 'MSG:' || /^(int32 sec|uint32 nanosec)$/.test(line)) continue;
+        for (const other of [`int16 ${name}`, `${kind} renamed`]) {
+          const fault = definitionFault(topic(type, lines.with(i, other).join('\n')));
+          expect(fault).toMatch(new RegExp(`^/topic is ${type}, but .*"${shown(other)}" where "`));
+        }
+      }
+      expect(definitionFault(topic(type, 'int32 A=3'))).toMatch(/it has no field "/);
+    },
+  );
+
+  test('as other libraries write it', () => {
+    expect(described.definition).toContain('float64[] position');
+    expect(definitionFault(described)).toBeNull();
+    expect(
+      definitionFault({
+        ...described,
+        definition: described.definition.replaceAll('std_msgs/', 'std_msgs/msg/'),
+      }),
+    ).toBeNull();
+  });
+
+  test('what is not described, or by nobody known, is no contradiction', () => {
+    expect(definitionFault(topic('std_msgs/msg/String', '%$ damaged'))).toBeNull();
+    expect(definitionFault(topic('lab_msgs/msg/Thing', 'int32 a'))).toBeNull();
+  });
 });

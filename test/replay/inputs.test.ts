@@ -96,6 +96,7 @@ test('what is in a bag: sizes, times, topics in order, faults; unknown is not 0'
     topics: new Map([topic('/b', 11), topic('/a', null)]),
     startNs: 1_700_000_000_250_000_000n,
     endNs: 1_700_000_010_250_000_000n,
+    far: 0,
     faults: [new OxygenError('BAG_DAMAGED', 'a_1.db3 ends early')],
     messages: () => (async function* () {})(),
     close: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import type { BagTopic } from '../../src/bag/types';
-import type { OxygenError } from '../../src/core/errors';
+import { OxygenError } from '../../src/core/errors';
 import { planTopics, resolved } from '../../src/replay/topic-plan';
 import type { TopicNames } from '../../src/replay/topic-plan';
 import { parseRobot } from '../../src/ros/robot-file';
@@ -39,7 +39,7 @@ const bag = (topics: Readonly<Record<string, keyof typeof TYPES>>): ReadonlyMap<
     ]),
   );
 const plan = (topics = FULL, names: Partial<TopicNames> = {}) =>
-  planTopics(bag(topics), ROBOT, { ...NAMES, ...names });
+  planTopics({ topics: bag(topics), faults: [] }, ROBOT, { ...NAMES, ...names });
 const without = (...names: readonly string[]): typeof FULL =>
   Object.fromEntries(Object.entries(FULL).filter(([name]) => !names.includes(name)));
 const kinds = ({ uses }: ReturnType<typeof plan>): Record<string, string[]> =>
@@ -133,7 +133,9 @@ test('an instruction of the command line is enough; no camera at all is not', ()
     cameras: ROBOT.cameras.map(camera => ({ ...camera, onMissing: 'mask' as const })),
   };
   const topics = without('/camera/base_0_rgb/image_raw', '/wrist/image/compressed');
-  expect(() => planTopics(bag(topics), blind, NAMES)).toThrow('the bag has none of the cameras');
+  expect(() => planTopics({ topics: bag(topics), faults: [] }, blind, NAMES)).toThrow(
+    'the bag has none of the cameras',
+  );
 });
 
 test.each([
@@ -148,3 +150,85 @@ test.each([
     expect(plan(without('/instruction'), { instructed: true }).notes.join()).not.toContain('--instruction');
   },
 );
+
+describe('pictures that were recorded in the other way', () => {
+  const compressed = {
+    ...without('/camera/base_0_rgb/image_raw'),
+    '/wrist/image/compressed': 'compressed',
+  } as const;
+
+  test('beside the name of the robot file: its two lines are said', () => {
+    expect(refusal({ ...compressed, '/camera/base_0_rgb/image_raw/compressed': 'compressed' })).toBe(
+      'camera base_0_rgb: the bag has no topic /camera/base_0_rgb/image_raw; it has sensor_msgs/msg/CompressedImage on ' +
+        '/camera/base_0_rgb/image_raw/compressed: in the robot file, under cameras, base_0_rgb needs ' +
+        '"topic: /camera/base_0_rgb/image_raw/compressed" and "transport: compressed"',
+    );
+  });
+
+  test('under any name, but not what another camera takes', () => {
+    expect(refusal({ ...compressed, '/front/compressed': 'compressed', '/side': 'compressed' })).toMatch(
+      /it has sensor_msgs\/msg\/CompressedImage on \/front\/compressed, \/side: .* "topic: \/front\/compressed"/,
+    );
+    expect(refusal(compressed)).toMatch(/it has no sensor_msgs\/msg\/Image at all$/);
+  });
+
+  test('raw, where the robot file has the compressed name', () => {
+    const { notes } = plan({ ...without('/wrist/image/compressed'), '/wrist/image': 'image' });
+    expect(notes).toEqual([
+      expect.stringContaining('wrist_0_rgb needs "topic: /wrist/image" and "transport: raw"'),
+    ]);
+  });
+});
+
+test('what is damaged is said before what is missing', () => {
+  const faults = [
+    new OxygenError('BAG_DAMAGED', 'a.mcap, byte 100: the file ends'),
+    new OxygenError('BAG_DISORDER', 'far'),
+  ];
+  expect(() => planTopics({ topics: bag(without('/joint_states')), faults }, ROBOT, NAMES)).toThrow(
+    /^a\.mcap, byte 100: the file ends\n {2}joint states: the bag has no topic \/joint_states/,
+  );
+});
+
+describe('messages that are not what their name says', () => {
+  const withTopic = (name: string, change: Partial<BagTopic>, topics = FULL) => {
+    const all = new Map(bag(topics));
+    all.set(name, { ...all.get(name)!, ...change });
+    return { topics: all, faults: [] };
+  };
+
+  test('a recording of ROS 1 is called that, once, with the cure', () => {
+    const old = withTopic('/joint_states', { type: 'sensor_msgs/JointState', serialization: 'ros1' });
+    expect(() => planTopics(old, ROBOT, NAMES)).toThrow(
+      /^this is a recording of ROS 1 \(\/joint_states is serialised as "ros1"\): .*rosbags-convert/,
+    );
+  });
+
+  test('another serialisation', () => {
+    expect(() => planTopics(withTopic('/joint_states', { serialization: 'json' }), ROBOT, NAMES)).toThrow(
+      /^\/joint_states is serialised as "json", only cdr is read/,
+    );
+  });
+
+  test('an instruction of the wrong type is one fault, not two', () => {
+    expect(refusal({ ...FULL, '/instruction': 'state' })).toBe(
+      '/instruction is sensor_msgs/msg/JointState in the bag, wanted is std_msgs/msg/String',
+    );
+  });
+
+  test('a definition in the bag that contradicts the type', () => {
+    expect(() => planTopics(withTopic('/instruction', { definition: 'int32 data' }), ROBOT, NAMES)).toThrow(
+      /^\/instruction is std_msgs\/msg\/String, but by the definition in the bag it has "int32 data" where "string data" should be/,
+    );
+    // There need be nothing to compare with.
+    const { recorded, notes } = planTopics(
+      withTopic('/action', { definition: 'float64 data' }),
+      ROBOT,
+      NAMES,
+    );
+    expect([recorded, notes]).toEqual([
+      null,
+      [expect.stringMatching(/^no recorded actions: \/action is .* "float64 data"/)],
+    ]);
+  });
+});

@@ -37,6 +37,11 @@ describe('serialised messages', () => {
   test('a length that is longer than the message is refused, even when the buffer behind it is longer', () => {
     const bytes = write('sensor_msgs/Image', { ...image, data: new Uint8Array(600) });
     expect(() => readImage(bytes.subarray(0, bytes.length - 10))).toThrow(OxygenError);
+    // What lies behind it would do: in a bag, the next message.
+    const state = { header, name: ['a', 'b'], position: [1, 2], velocity: [], effort: [] };
+    const whole = write('sensor_msgs/JointState', state);
+    for (let length = 0; length < whole.length; length++)
+      expect(() => readJointState(whole.subarray(0, length))).toThrow(/is damaged/);
   });
 
   test('damaged bytes never do more than throw an OxygenError', () => {
