@@ -41,8 +41,8 @@ export class CudaSessions {
   }
 
   /**
-   * `provider`: cuda, or cpu for checks. `graphs`: those that will be run; the others take no memory. Throws ENGINE_* or
-   * RUNTIME_VERSION.
+   * `provider`: cuda, or cpu for checks. `graphs`: those that will be run; the others take no memory. `manifest`: where
+   * it was read already. Throws ENGINE_* or RUNTIME_VERSION.
    */
   static async load(
     dir: string,
@@ -50,8 +50,8 @@ export class CudaSessions {
     spinUs: number,
     provider: Provider,
     graphs: readonly CudaGraph[] = TARGET_GRAPHS.cuda,
+    manifest = readManifest(dir),
   ): Promise<CudaSessions> {
-    const manifest = readManifest(dir);
     if (manifest.target === 'cpu')
       throw new OxygenError('ENGINE_INVALID', `${dir} is an engine for the CPU: it has no graphs for CUDA`);
     const options = sessionOptions({ threads, spinUs }, provider);

@@ -58,9 +58,13 @@ export class ModelSessions {
     this.#expert = sessions.expert;
   }
 
-  /** `threads` and `spinUs` as in Pool. Throws ENGINE_* or RUNTIME_VERSION. */
-  static async load(dir: string, threads: number, spinUs = 0): Promise<ModelSessions> {
-    const manifest = readManifest(dir);
+  /** `threads` and `spinUs` as in Pool; `manifest`: where it was read already. Throws ENGINE_* or RUNTIME_VERSION. */
+  static async load(
+    dir: string,
+    threads: number,
+    spinUs = 0,
+    manifest = readManifest(dir),
+  ): Promise<ModelSessions> {
     if (manifest.target !== 'cpu') {
       const message = `${dir} is an engine for ${manifest.target}; the one for the CPU is in its folder ${CPU_FOLDER}, if it has one`;
       throw new OxygenError('ENGINE_INVALID', message);

@@ -24,7 +24,10 @@ export async function openEngine(
     const graphs = held.includes(provider) ? null : graphsObstacle(dir, provider, held);
     return [libraryObstacle(provider), graphs].filter(reason => reason !== null);
   };
-  const choice = await chooseProvider(wish, { obstacles, load: provider => loadFor(dir, provider, threads) });
+  const choice = await chooseProvider(wish, {
+    obstacles,
+    load: provider => loadFor(dir, provider, threads, 0, manifest),
+  });
   return { ...choice, notes: [...unasked(manifest.target, wish), ...choice.notes] };
 }
 
@@ -54,20 +57,24 @@ function heldBy(dir: string, manifest: Pick<Manifest, 'target'>): readonly Provi
 const graphsObstacle = (dir: string, provider: Provider, held: readonly Provider[]): string =>
   `${dir} has graphs for ${held.join(' and ')} only (oxygen build --target ${provider} makes an engine for it)`;
 
-/** `spinUs` as in Pool. */
+/** `spinUs` as in Pool; `manifest`: where it was read already, which hashes files. */
 export function loadFor(
   dir: string,
   provider: Provider,
   threads: number,
   spinUs = 0,
+  manifest = readManifest(dir),
 ): Promise<EngineSessions> {
-  const manifest = readManifest(dir);
   switch (provider) {
-    case 'cpu':
-      return ModelSessions.load(cpuEngine(dir, manifest) ?? dir, threads, spinUs);
+    case 'cpu': {
+      const inside = manifest.target === 'cpu' ? null : cpuEngine(dir, manifest);
+      return inside === null
+        ? ModelSessions.load(dir, threads, spinUs, manifest)
+        : ModelSessions.load(inside, threads, spinUs);
+    }
     case 'cuda':
-      return CudaSessions.load(dir, threads, spinUs, 'cuda');
+      return CudaSessions.load(dir, threads, spinUs, 'cuda', undefined, manifest);
     case 'tensorrt':
-      return loadTensorRt(dir, threads, spinUs);
+      return loadTensorRt(dir, threads, spinUs, undefined, undefined, manifest);
   }
 }

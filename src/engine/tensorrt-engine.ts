@@ -1,7 +1,7 @@
 /** A loaded engine for TensorRT: prefill and denoiser are TensorRT's, seeds and decode steps CUDA's. */
 import type { Executor } from '../core/ports';
 import type { RunCosts } from '../core/run-costs';
-import type { Manifest } from '../model/manifest';
+import { readManifest, type Manifest } from '../model/manifest';
 import { CudaExecutor } from './cuda-executor';
 import { CudaSessions } from './cuda-sessions';
 import type { ExecutorOptions } from './onnx-executor';
@@ -19,22 +19,23 @@ export interface TensorRtEngine {
   release(): Promise<void>;
 }
 
-/** `source`, `decodeOn`: the CPU for checks. Throws ENGINE_*, RUNTIME_VERSION or PROVIDER_MISSING. */
+/** `source`, `decodeOn`: the CPU for checks. `manifest`: where it was read already. Throws ENGINE_*, RUNTIME_VERSION or PROVIDER_MISSING. */
 export async function loadTensorRt(
   dir: string,
   threads: number,
   spinUs: number,
   source: TensorRtSource = { on: 'tensorrt' },
   decodeOn: 'cuda' | 'cpu' = source.on === 'cpu' ? 'cpu' : 'cuda',
+  manifest = readManifest(dir),
 ): Promise<TensorRtEngine> {
-  const frames = await TensorRtSessions.load(dir, { threads, spinUs }, source);
+  const frames = await TensorRtSessions.load(dir, { threads, spinUs }, source, manifest);
   try {
-    const language = await CudaSessions.load(dir, threads, spinUs, decodeOn, ['decode']);
+    const language = await CudaSessions.load(dir, threads, spinUs, decodeOn, ['decode'], manifest);
     const release = async () => {
       await frames.release();
       await language.release();
     };
-    return { target: 'tensorrt', manifest: frames.manifest, frames, language, release };
+    return { target: 'tensorrt', manifest, frames, language, release };
   } catch (error) {
     await frames.release();
     throw error;

@@ -37,8 +37,12 @@ export class TensorRtSessions {
   }
 
   /** Throws ENGINE_*, RUNTIME_VERSION, or PROVIDER_MISSING where the engine files cannot be loaded. */
-  static async load(dir: string, pool: Pool, source: TensorRtSource): Promise<TensorRtSessions> {
-    const manifest = readManifest(dir);
+  static async load(
+    dir: string,
+    pool: Pool,
+    source: TensorRtSource,
+    manifest = readManifest(dir),
+  ): Promise<TensorRtSessions> {
     const models =
       source.on === 'cpu' ? dir : tensorRtEngines(dir, manifest, source.machine ?? tensorRtMachine());
     return TensorRtSessions.open(models, manifest, new HostTensors(dir, manifest), pool, source.on);

@@ -1,5 +1,5 @@
 /** Where the model runs (O-19): the ladder tries what is wanted, tells every step down, and never goes below what is required. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OxygenError } from '../../src/core/errors';
@@ -178,6 +178,16 @@ describe('the plain npm package', () => {
       expect(notes[i]).toMatch(new RegExp(`^${name} is not used: onnxruntime-node lacks the libraries (?:\\S+ and )+libonnxruntime_providers_${name}.so \\(see docs/nvidia.md`));
       expect(notes[i]).toMatch(new RegExp(`has graphs for cpu only \\(oxygen build --target ${name} makes`));
     }
+  }); // prettier-ignore
+
+  test.each(['tiny', 'tiny-cuda'] as const)('files are hashed once for each folder: %s', async name => {
+    const open = jest.spyOn(fs, 'openSync');
+    const { engine } = await openEngine(engineDir(name), 1, wish(GPU));
+    const tokenizers = open.mock.calls.map(([path]) => String(path)).filter(path => path.endsWith('tokenizer.json'));
+    open.mockRestore();
+    await engine.release();
+    expect(tokenizers.length).toBeGreaterThan(0);
+    expect(new Set(tokenizers).size).toBe(tokenizers.length);
   }); // prettier-ignore
 
   test('an engine for CUDA runs on the engine for the CPU inside it', async () => {
