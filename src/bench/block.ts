@@ -1,11 +1,12 @@
 /** Runs one block through the real scheduler: a frame is always at hand, requests come with their frames. */
 import { lastValueFrom, tap } from 'rxjs';
+import { greedyRequest } from '../core/requests';
 import type { SchedulerEvent } from '../core/scheduler-io';
 import { deploy, type Deployment, type EngineSessions } from '../engine/deployment';
 import type { RunMonitor } from '../engine/run-watch';
 import { longest } from './arrivals';
 import { readEnergy, spentJoules } from './energy';
-import { languageRequest, requestsOf, rowsOf, type Block, type Frames } from './workload';
+import { requestsOf, rowsOf, type Block, type Frames } from './workload';
 
 /** A counted frame: from its start to the start of the next. */
 export interface FrameMeasure {
@@ -189,7 +190,7 @@ class Recorder {
     }
     this.#running = emptyFrame();
     this.#startMs = performance.now();
-    for (const a of asked) scheduler.post({ type: 'request', request: languageRequest(a) });
+    for (const a of asked) scheduler.post({ type: 'request', request: greedyRequest(a.id, a.tokens) });
     scheduler.post({ type: 'frame', frame });
   }
 

@@ -1,6 +1,6 @@
 /** What a block of frames consists of, the same in every mode: pictures, prompts and language requests by number. */
 import { fold } from '../core/noise';
-import type { Frame, LanguageRequest, Mode, TokensPerFrame } from '../core/types';
+import type { Frame, Mode, TokensPerFrame } from '../core/types';
 import type { ModelConfig } from '../model/config';
 import { arrivalsAt, backlog, peakRows, type Arrivals } from './arrivals';
 
@@ -56,21 +56,6 @@ export function rowsOf(b: Block): number {
   const steps = k.kind === 'fixed' ? k.steps : k.minSteps;
   const rows = peakRows(b.arrivals, b.first - warmUp, warmUp + b.frames, b.tokens, steps, b.seed);
   return k.kind === 'fixed' ? rows : Math.min(rows, AUTO_ROWS);
-}
-
-export function languageRequest({ id, tokens }: Asked): LanguageRequest {
-  return {
-    id,
-    seedIds: [],
-    maxTokens: tokens,
-    temperature: 0,
-    topK: 0,
-    topP: 1,
-    samplingSeed: 0,
-    priority: 0,
-    deadlineMs: null,
-    keepOnInstruction: true,
-  };
 }
 
 /** Pictures cost time to make, so frames take turns with this many. */

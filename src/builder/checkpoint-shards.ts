@@ -1,7 +1,8 @@
 /** A checkpoint in several safetensors files, listed in an index: {weight_map: {tensor: file}}. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OxygenError } from '../core/errors';
+import { readSmallFile } from '../model/small-file';
 import { SafetensorsFile } from './safetensors';
 import { MAX_HEADER_BYTES, printable, type TensorInfo } from './safetensors-header';
 
@@ -81,12 +82,9 @@ export class ShardedSafetensors {
 function readIndex(path: string): ReadonlyMap<string, string> {
   const invalid = (why: string) =>
     new OxygenError('CHECKPOINT_INVALID', `${path} is no safetensors index: ${why}`);
-  const found = statSync(path);
-  if (!found.isFile()) throw invalid('it is no regular file');
-  if (found.size > MAX_HEADER_BYTES) throw invalid(`it has ${found.size} bytes`);
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    json = JSON.parse(readSmallFile(path, MAX_HEADER_BYTES).toString('utf8'));
   } catch (cause) {
     throw invalid(printable(String(cause)));
   }

@@ -204,3 +204,17 @@ export function finite(next: Candidates): Candidates {
   if (Number.isFinite(next.logSumExp) && next.logits.every(Number.isFinite)) return next;
   throw new OxygenError('NON_FINITE', 'logits are not finite');
 }
+
+/** A plain one: no seed, greedy, no deadline. */
+export const greedyRequest = (id: string, maxTokens: number): LanguageRequest => ({
+  id,
+  seedIds: [],
+  maxTokens,
+  temperature: 0,
+  topK: 0,
+  topP: 1,
+  samplingSeed: 0,
+  priority: 0,
+  deadlineMs: null,
+  keepOnInstruction: true,
+});

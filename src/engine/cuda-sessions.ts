@@ -11,6 +11,7 @@ import { decodeFeeds, frameFeeds, prefixLength, type DecodeFeeds, type FrameFeed
 import type { Feeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
+import { CANDIDATE_NAMES, candidates, kvNames, newKv } from './outputs';
 import type { Provider } from './providers';
 import { sessionOptions } from './session-options';
 import { floats, openSessions, runSession } from './session-run';
@@ -68,9 +69,9 @@ export class CudaSessions {
   async frame(f: FrameFeeds): Promise<FrameResult> {
     const { layers } = this.manifest.model.language;
     const feeds = frameFeeds(this.manifest, f, this.modulations(f.steps));
-    const fetches = ['actions', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
+    const fetches = ['actions', ...CANDIDATE_NAMES, ...kvNames(layers)];
     const out = await this.#run('frame', feeds, fetches);
-    const [[next]] = candidates(out, 1, 1, this.manifest.topK) as [[Candidates]];
+    const [next] = candidates(out, 1, this.manifest.topK) as [Candidates];
     const length = prefixLength(this.manifest, f);
     return { kv: newKv(out, layers), length, next, actions: floats(out['actions']) };
   }
@@ -80,12 +81,15 @@ export class CudaSessions {
     const { layers } = this.manifest.model.language;
     const { steps } = f;
     const batch = f.tokens.length;
-    const fetches = ['chosen', 'top_logits', 'top_ids', 'log_sum_exp', ...kvNames('new', layers)];
+    const fetches = ['chosen', ...CANDIDATE_NAMES, ...kvNames(layers)];
     const out = await this.#run('decode', decodeFeeds(this.manifest, f), fetches);
     const chosen = out['chosen']?.data as BigInt64Array;
+    const next = candidates(out, steps * batch, this.manifest.topK);
+    const rowsOf = <T>(of: (from: number, to: number) => T): T[] =>
+      Array.from({ length: steps }, (_, step) => of(step * batch, (step + 1) * batch));
     return {
-      chosen: rowsOf(steps, step => Array.from(chosen.subarray(step * batch, (step + 1) * batch), Number)),
-      next: candidates(out, steps, batch, this.manifest.topK),
+      chosen: rowsOf((from, to) => Array.from(chosen.subarray(from, to), Number)),
+      next: rowsOf((from, to) => next.slice(from, to)),
       kv: newKv(out, layers),
     };
   }
@@ -105,36 +109,4 @@ export class CudaSessions {
     }
     return table;
   }
-}
-
-const rowsOf = <T>(length: number, row: (i: number) => T): T[] => Array.from({ length }, (_, i) => row(i));
-
-const kvNames = (which: string, layers: number): string[] =>
-  rowsOf(layers, i => [`${which}_k_${i}`, `${which}_v_${i}`]).flat();
-
-const newKv = (out: ort.InferenceSession.ReturnType, layers: number): NewKv => ({
-  k: rowsOf(layers, i => floats(out[`new_k_${i}`])),
-  v: rowsOf(layers, i => floats(out[`new_v_${i}`])),
-});
-
-/** [step][row] of `top_logits` and `top_ids` [steps, batch, topK] and `log_sum_exp` [steps, batch]. */
-function candidates(
-  out: ort.InferenceSession.ReturnType,
-  steps: number,
-  batch: number,
-  topK: number,
-): Candidates[][] {
-  const ids = out['top_ids']?.data as BigInt64Array;
-  const logits = floats(out['top_logits']);
-  const sums = floats(out['log_sum_exp']);
-  return rowsOf(steps, step =>
-    rowsOf(batch, row => {
-      const at = step * batch + row;
-      return {
-        ids: Array.from(ids.subarray(at * topK, (at + 1) * topK), Number),
-        logits: logits.subarray(at * topK, (at + 1) * topK),
-        logSumExp: sums[at] as number,
-      };
-    }),
-  );
 }

@@ -12,6 +12,7 @@ import { decodeFeeds, frameFeeds } from './cuda-feeds';
 import { pastFeeds, type Feeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
+import { newKv } from './outputs';
 import { sessionOptions } from './session-options';
 import { floats, openSessions, runSession } from './session-run';
 
@@ -88,9 +89,8 @@ const narrowed = (feeds: Feeds, names: readonly string[]): Feeds =>
 /** Keys and values that a prefix gave, as those of the past. */
 function pastOf({ model }: Manifest, results: Results): KvView {
   const { layers, headDim } = model.language;
-  const all = (which: string): Float32Array[] =>
-    Array.from({ length: layers }, (_, i) => floats(results[`new_${which}_${i}`]));
-  return { batch: 1, positions: floats(results['new_k_0']).length / headDim, k: all('k'), v: all('v') };
+  const kv = newKv(results, layers);
+  return { batch: 1, positions: (kv.k[0] as Float32Array).length / headDim, ...kv };
 }
 
 type Results = Awaited<ReturnType<typeof runSession>>;

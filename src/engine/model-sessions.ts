@@ -7,6 +7,7 @@ import { CPU_FOLDER, readManifest, TARGET_GRAPHS, type Manifest } from '../model
 import { pastFeeds, type Feeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulations } from './modulations';
+import { CANDIDATE_NAMES, candidates, kvNames, newKv } from './outputs';
 import { sessionOptions } from './session-options';
 import { floats, int64, openSessions, runSession } from './session-run';
 
@@ -100,15 +101,13 @@ export class ModelSessions {
       want: int64(f.want, [batch, 1]),
       ...pastFeeds(this.manifest, past),
     };
-    const fetches = ['top_logits', 'top_ids', 'log_sum_exp'];
-    for (let i = 0; i < layers; i++) fetches.push(`new_k_${i}`, `new_v_${i}`);
+    const fetches = [...CANDIDATE_NAMES, ...kvNames(layers)];
     if (f.fullLogits) fetches.push('logits');
     fetches.push(...(f.also ?? []));
     const out = await runSession('language', this.#language, feeds, fetches);
-    const layer = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
     return {
-      kv: { k: layer('new_k'), v: layer('new_v') },
-      next: this.#candidates(out, batch),
+      kv: newKv(out, layers),
+      next: candidates(out, batch, this.manifest.topK),
       logits: f.fullLogits ? floats(out['logits']) : null,
       also: Object.fromEntries((f.also ?? []).map(name => [name, floats(out[name])])),
     };
@@ -161,18 +160,6 @@ export class ModelSessions {
       mask.fill(MASKED, start + past + visible, start + columns);
     }
     return new ort.Tensor('float32', mask, [batch, rows, columns]);
-  }
-
-  #candidates(out: ort.InferenceSession.ReturnType, batch: number): Candidates[] {
-    const { topK } = this.manifest;
-    const ids = out['top_ids']?.data as BigInt64Array;
-    const logits = floats(out['top_logits']);
-    const sums = floats(out['log_sum_exp']);
-    return Array.from({ length: batch }, (_, b) => ({
-      ids: Array.from(ids.subarray(b * topK, (b + 1) * topK), Number),
-      logits: logits.subarray(b * topK, (b + 1) * topK),
-      logSumExp: sums[b] as number,
-    }));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import * as ort from 'onnxruntime-node';
 import { OxygenError } from '../core/errors';
-import type { KvView, PrefillResult } from '../core/ports';
+import type { Candidates, KvView, PrefillResult } from '../core/ports';
 import type { Frame } from '../core/types';
 import { imageTokens, longestPrefix } from '../model/config';
 import { readManifest, type Manifest } from '../model/manifest';
@@ -12,6 +12,7 @@ import { TENSORRT_GRAPHS, type TensorRtGraph } from '../model/tensorrt-engine';
 import { denoiseFeeds, pastFeeds } from './feeds';
 import { HostTensors } from './host-tensors';
 import { modulationTable } from './modulations';
+import { CANDIDATE_NAMES, candidates, kvNames, newKv } from './outputs';
 import { sessionOptions, type Pool } from './session-options';
 import { floats, openSessions, runSession } from './session-run';
 import { tensorRtEngines, tensorRtMachine, type TensorRtMachine } from './tensorrt-key';
@@ -86,17 +87,11 @@ export class TensorRtSessions {
       prompt_ids: new ort.Tensor('int32', Int32Array.from(f.promptIds), [1, f.promptIds.length]),
       causal_from: new ort.Tensor('int32', Int32Array.of(causal ? imageLength : length), [1]),
     };
-    const fetches = ['top_logits', 'top_ids', 'log_sum_exp', ...(fullLogits ? ['logits'] : [])];
-    for (let i = 0; i < layers; i++) fetches.push(`new_k_${i}`, `new_v_${i}`);
+    const fetches = [...CANDIDATE_NAMES, ...kvNames(layers), ...(fullLogits ? ['logits'] : [])];
     const out = await runSession('prefill', this.#sessions.prefill, feeds, fetches);
-    const all = (name: string) => Array.from({ length: layers }, (_, i) => floats(out[`${name}_${i}`]));
-    const next = {
-      ids: Array.from(out['top_ids']?.data as Int32Array),
-      logits: floats(out['top_logits']),
-      logSumExp: floats(out['log_sum_exp'])[0] as number,
-    };
+    const [next] = candidates(out, 1, this.manifest.topK) as [Candidates];
     const logits = fullLogits ? floats(out['logits']) : null;
-    return { kv: { k: all('new_k'), v: all('new_v') }, length, next, logits };
+    return { kv: newKv(out, layers), length, next, logits };
   }
 
   /** All Euler steps from noise [H·A] over the prefix (batch 1) → [H·A] normalised actions. Throws CONFIG_INVALID. */

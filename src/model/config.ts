@@ -1,5 +1,5 @@
 /** Dimensions of a pi0.5 model, read from a checkpoint's config.json as openpi, Hugging Face or lerobot writes it. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { z } from 'zod';
 import { OxygenError } from '../core/errors';
 import {
@@ -9,6 +9,7 @@ import {
   type ConfigFile,
   type GemmaSizes,
 } from './config-file';
+import { readSmallFile } from './small-file';
 
 /** What hides a score: it becomes exactly zero after the softmax. */
 export const MASKED = -1e30;
@@ -81,14 +82,11 @@ export function readModelDescription(path: string): ModelDescription {
         'with the values of the training config',
     );
   }
-  if (found.size > MAX_CONFIG_BYTES) {
-    throw new OxygenError('CHECKPOINT_INVALID', `${path} has ${found.size} bytes, it is no model config`);
-  }
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    json = JSON.parse(readSmallFile(path, MAX_CONFIG_BYTES).toString('utf8'));
   } catch (cause) {
-    throw new OxygenError('CHECKPOINT_INVALID', `${path} is not JSON: ${String(cause)}`, { cause });
+    throw new OxygenError('CHECKPOINT_INVALID', `${path} is no model config: ${String(cause)}`, { cause });
   }
   return describeModel(json, path);
 }

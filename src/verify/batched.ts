@@ -1,10 +1,11 @@
 /** The golden schedule of joining requests through the real scheduler: cross-frame batches must equal solo runs. */
 import { lastValueFrom, tap, toArray } from 'rxjs';
 import { KvCache } from '../core/kv-cache';
+import { greedyRequest } from '../core/requests';
 import { RunCosts } from '../core/run-costs';
 import { Scheduler } from '../core/scheduler';
 import type { SchedulerEvent } from '../core/scheduler-io';
-import type { LanguageRequest, Tunables } from '../core/types';
+import type { Tunables } from '../core/types';
 import { goldenFrame, type Computed } from './cases';
 import { longestPrefix } from '../model/config';
 import type { GoldenFolder } from './golden';
@@ -133,7 +134,7 @@ async function generate(
       type: 'frame',
       frame: { ...frame, id: joins.indexOf(join), stampNs: 0n, epoch: 0, noise },
     });
-    if (join.id !== null) scheduler.post({ type: 'request', request: request(join.id, maxTokens) });
+    if (join.id !== null) scheduler.post({ type: 'request', request: greedyRequest(join.id, maxTokens) });
   };
   const onEvent = (e: SchedulerEvent) => {
     if (e.type === 'ask') onAsk();
@@ -157,7 +158,3 @@ const tunables = (steps: number): Tunables => ({
   executeMs: 0,
   standing: [],
 });
-
-const request = (id: string, maxTokens: number): LanguageRequest => ({
-  id, seedIds: [], maxTokens, temperature: 0, topK: 0, topP: 1, samplingSeed: 0, priority: 0, deadlineMs: null, keepOnInstruction: true,
-}); // prettier-ignore
