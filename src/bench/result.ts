@@ -148,8 +148,7 @@ export interface Roofline {
     readonly gflops: number;
     /** Of `gemm_gflops`, 0 to 1. */
     readonly share: number;
-    /** The matrix products alone; null: their time was not measured. */
-    readonly gemm_gflop: number;
+    /** The matrix products alone, which are all of `gflop`; null: their time was not measured. */
     readonly gemm_ms: number | null;
     readonly gemm_share: number | null;
   };

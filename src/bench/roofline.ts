@@ -134,7 +134,6 @@ export function roofline(sizes: Sizes, peaks: Peaks, runs: LanguageRuns): Roofli
       ms: prefill.ms,
       gflops: rate(prefill.ms),
       share: rate(prefill.ms) / peaks.gemm_gflops,
-      gemm_gflop: gflop,
       gemm_ms: prefill.gemmMs,
       gemm_share: prefill.gemmMs === null ? null : rate(prefill.gemmMs) / peaks.gemm_gflops,
     },

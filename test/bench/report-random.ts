@@ -54,7 +54,7 @@ export const anyResult: fc.Arbitrary<BenchResult> = fc.record({
   }),
   roofline: fc.record({
     threads: fc.integer({ min: 1, max: 256 }), gemm_gflops: amount, bandwidth_gb_s: amount,
-    prefill: fc.record({ gflop: amount, mb: amount, ms: amount, gflops: amount, share: amount, gemm_gflop: amount, gemm_ms: maybe, gemm_share: maybe }),
+    prefill: fc.record({ gflop: amount, mb: amount, ms: amount, gflops: amount, share: amount, gemm_ms: maybe, gemm_share: maybe }),
     decode: fc.record({ gflop: amount, mb: amount, ms: amount, gb_s: amount, share: amount }),
   }),
   sweep: fc.array(point, { maxLength: 60 }),

@@ -135,7 +135,6 @@ export const sample = (): BenchResult => ({
       ms: PREFILL,
       gflops: 188.9,
       share: 0.889,
-      gemm_gflop: 33.87,
       gemm_ms: 168.2,
       gemm_share: 0.948,
     },
