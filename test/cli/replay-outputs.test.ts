@@ -155,11 +155,13 @@ test('interrupted: earlier results stay, and nothing else is left', async () => 
   writeFileSync(at('report.html'), FIRST_REPORT);
   const files = contents();
   const wanted = ['--out', at('out.mcap'), '--report', at('report.html'), '--frame-log', at('log.jsonl')];
-  const child = spawn(process.execPath, args(SAMPLE, ['--pace', 'real', ...wanted]), { stdio: 'ignore' });
+  const child = spawn(process.execPath, args(SAMPLE, ['--pace', 'real', ...wanted]), {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const ended = new Promise(resolve => child.on('close', resolve));
   const part = at(`.log.jsonl.part-${child.pid!}`);
-  while (!existsSync(part) || statSync(part).size === 0)
-    await new Promise(resolve => setTimeout(resolve, 20));
+  const written = (): boolean => existsSync(part) && statSync(part).size > 0;
+  while (child.exitCode === null && !written()) await new Promise(resolve => setTimeout(resolve, 20));
   child.kill('SIGINT');
   expect(await ended).toBe(130);
   expect(contents()).toEqual(files);
