@@ -134,7 +134,10 @@ function print([folder, providers = '', seconds = '']) {
     const whole = path.join(folder, file);
     return existsSync(whole) ? readFileSync(whole, 'utf8') : '';
   };
-  const reports = ['doctor.json', 'doctor-tensorrt.json'].map(read).filter(isJson).map(text => JSON.parse(text));
+  const reports = ['doctor.json', 'doctor-tensorrt.json']
+    .map(read)
+    .filter(isJson)
+    .map(text => JSON.parse(text));
   const rows = [...machineRows(providers, seconds, reports), ...rowsOf(readdirSync(folder), read)];
   console.log(['| | |', '|---|---|', ...rows.map(row => `| ${row.map(cell).join(' | ')} |`)].join('\n'));
 }

@@ -33,7 +33,9 @@ it('a core that does not come back for a while is noted, and the watcher ends wi
   });
   try {
     await until('the first line of each core', 5000, () => lines(file) === availableParallelism());
-    const children = readFileSync(`/proc/${watcher.pid}/task/${watcher.pid}/children`, 'utf8').trim().split(' ');
+    const children = readFileSync(`/proc/${watcher.pid}/task/${watcher.pid}/children`, 'utf8')
+      .trim()
+      .split(' ');
     const from = peerClock();
     // As the machine would do it.
     for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
