@@ -1,84 +1,19 @@
 /** `oxygen replay`: what a checkpoint, a mode or a k would have done on a recording. */
-import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { openBag } from '../bag/open';
 import type { Bag } from '../bag/types';
-import { OxygenError } from '../core/errors';
-import { MODES } from '../core/types';
-import { prepare } from '../prepare';
-import type { Prepared } from '../prepare';
-import { engineCosts, readCosts } from '../replay/costs';
 import { bagInfo } from '../replay/info';
-import { givenParameters } from '../replay/parameters';
-import { ReplayOutputs, type OutputPaths } from '../replay/outputs';
+import { ReplayOutputs } from '../replay/outputs';
 import { printedReplay } from '../replay/print';
 import { isPartial, replay, resultTopics } from '../replay/replay';
-import type { Pacing, Span } from '../replay/stage';
-import { PACES } from '../replay/result';
 import type { ReplayResult } from '../replay/result';
 import { planTopics } from '../replay/topic-plan';
-import type { TopicNames } from '../replay/topic-plan';
-import type { Owner } from '../replay/world';
-import { readParameters, withLimits } from '../ros/params';
 import { readRobotFile } from '../ros/robot-file';
-import { checkOutputs, choice, integer, parseOperands, required, seconds, tokensPerFrame } from './args';
-import type { Options } from './args';
+import { checkOutputs, parseOperands } from './args';
 import { Progress } from './progress';
-
-const OPTIONS = {
-  engine: { type: 'string', value: 'DIR', help: 'the engine folder' },
-  robot: { type: 'string', value: 'FILE', help: 'the robot file: which topic is what' },
-  mode: { type: 'string', value: 'MODE', help: 'oxygen (default), shared or isolated' },
-  'tokens-per-frame': { type: 'string', value: 'K', help: 'decode steps per frame, or auto (default 5)' },
-  seed: { type: 'string', value: 'N', help: 'seed of the action noise (default 0)' },
-  out: {
-    type: 'string',
-    value: 'OUT.mcap',
-    help: 'writes what the node says as a bag, in place of an earlier one; another ending: a folder',
-  },
-  report: {
-    type: 'string',
-    value: 'OUT.html',
-    help: 'writes a report to look at, in place of an earlier one',
-  },
-  json: { type: 'boolean', help: 'prints the summary as one JSON object' },
-  info: { type: 'boolean', help: 'says what is in the bag, and with --robot what is used; plays nothing' },
-  start: { type: 'string', value: 'S', help: 'begins S seconds after the first message' },
-  duration: { type: 'string', value: 'S', help: 'plays S seconds only' },
-  instruction: { type: 'string', value: 'TEXT', help: 'what the robot is to do, whatever the bag says' },
-  remap: {
-    type: 'string',
-    value: 'A:=B',
-    multiple: true,
-    help: 'topic A of the node or robot file is B in the bag',
-  },
-  namespace: { type: 'string', value: 'NS', help: 'where relative topic names lie (default /)' },
-  'action-topic': {
-    type: 'string',
-    value: 'TOPIC',
-    help: 'recorded commands to compare with (default action)',
-  },
-  pace: {
-    type: 'string',
-    value: 'PACE',
-    help: 'fast: virtual time (default); real: the clock of this machine',
-  },
-  cost: {
-    type: 'string',
-    value: 'FILE',
-    help: "stage times of --pace fast in ms (default: the engine's own)",
-  },
-  'params-file': { type: 'string', value: 'FILE', help: 'ROS 2 parameter file of the node' },
-  param: { type: 'string', value: 'P:=V', multiple: true, help: 'a parameter of the node, as after -p' },
-  threads: { type: 'string', value: 'T', help: 'threads of a model run (default: all cores)' },
-  'frame-log': {
-    type: 'string',
-    value: 'FILE',
-    help: 'a line per frame that enters the engine, as frame_log',
-  },
-} as const;
-
-type ReplayOptions = Options<typeof OPTIONS>;
+import { namesOf, OPTIONS, optionsOf, outputPaths, pacingOf, preparedOf, spanOf } from './replay-options';
+import type { ReplayOptions } from './replay-options';
+import { Speed } from './replay-speed';
 
 /** Of a bag with damage. */
 const PARTIAL = 3;
@@ -161,139 +96,4 @@ function print({ summary }: ReplayResult, warnings: readonly string[], json: boo
   for (const line of [...summary.notes, ...warnings.slice(0, MOST_WARNINGS)]) console.error(`note: ${line}`);
   if (warnings.length > MOST_WARNINGS) console.error(`note: and ${warnings.length - MOST_WARNINGS} more`);
   console.log(json ? JSON.stringify(summary) : printedReplay(summary).join('\n'));
-}
-
-/** The frame log may also be a parameter, as for the node. */
-const outputPaths = (o: ReplayOptions, { engine }: Prepared): OutputPaths => ({
-  bag: o.out ?? null,
-  report: o.report ?? null,
-  frameLog: o['frame-log'] ?? engine.frameLog,
-});
-
-/** How fast the replay was; the one thing here that looks at a clock, and no result depends on it. */
-class Speed {
-  readonly #startMs = performance.now();
-  #begunMs = 0;
-  #turnMs = 0;
-  #owner: Owner = 'node';
-  readonly #ms: Record<Owner, number> = { engine: 0, node: 0 };
-
-  begun(): void {
-    this.#begunMs = this.#turnMs = performance.now();
-    this.#ms.engine = this.#ms.node = 0;
-  }
-
-  turnOf(owner: Owner): void {
-    const now = performance.now();
-    this.#ms[this.#owner] += now - this.#turnMs;
-    this.#turnMs = now;
-    this.#owner = owner;
-  }
-
-  line(frames: number): string {
-    this.turnOf('node');
-    const { engine, node } = this.#ms;
-    const s = (ms: number): string => (ms / 1000).toFixed(1);
-    const playedMs = engine + node;
-    return (
-      `${frames} frames in ${s(playedMs)} s (${((1000 * frames) / playedMs).toFixed(1)} frames/s); the engine took ` +
-      `${s(engine)} s of them, all else ${((100 * node) / engine).toFixed(1)} % on top; loaded in ${s(this.#begunMs - this.#startMs)} s`
-    );
-  }
-}
-
-function preparedOf(o: ReplayOptions, log: Parameters<typeof prepare>[2]): Prepared {
-  const engine = required('replay', 'engine', o.engine);
-  const robot = required('replay', 'robot', o.robot);
-  const k = o['tokens-per-frame'] === undefined ? null : tokensPerFrame(o['tokens-per-frame'], 5);
-  const threads = BigInt(integer('threads', o.threads, availableParallelism(), 1, 1024));
-  const options = givenParameters(o['params-file'] ?? null, o.param ?? [], {
-    engine,
-    robot,
-    ...(o.threads === undefined ? {} : { threads }),
-    ...(o.mode === undefined ? {} : { mode: choice('mode', o.mode, MODES, 'oxygen') }),
-    ...(k === null ? {} : { tokens_per_frame: k.kind === 'auto' ? 0n : BigInt(k.steps) }),
-    ...(o.seed === undefined ? {} : { seed: seedOf(o.seed) }),
-    ...(o['frame-log'] === undefined ? {} : { frame_log: o['frame-log'] }),
-  });
-  const given = new Map([['threads', threads], ...options]);
-  const values = readParameters(given);
-  return prepare({ engine, robot }, one => withLimits(values, given, one), log);
-}
-
-/** Of the command line that gives the same again. */
-function optionsOf(o: ReplayOptions, threads: number): string[] {
-  const elsewhere: ReadonlySet<string> = new Set([
-    'engine',
-    'robot',
-    'out',
-    'report',
-    'frame-log',
-    'threads',
-  ]);
-  const files: ReadonlySet<string> = new Set(['cost', 'params-file']);
-  const given = Object.entries(o).flatMap(([name, value]) =>
-    elsewhere.has(name) || typeof value === 'boolean'
-      ? []
-      : [value].flat().flatMap(one => [`--${name}`, files.has(name) ? basename(one) : one]),
-  );
-  return [...given, '--threads', String(threads)];
-}
-
-function seedOf(text: string): bigint {
-  if (/^-?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)) return BigInt(text);
-  throw new OxygenError('USAGE', `--seed must be a whole number of 64 bits, got ${JSON.stringify(text)}`);
-}
-
-function pacingOf(o: ReplayOptions, { engine, costs }: Prepared): Pacing {
-  const pace = choice('pace', o.pace, PACES, 'fast');
-  if (pace === 'real') {
-    if (o.cost === undefined) return { pace };
-    throw new OxygenError(
-      'USAGE',
-      '--cost is for --pace fast: with --pace real the clock says how long a run takes',
-    );
-  }
-  if (o.cost !== undefined)
-    return { pace, costs: readCosts(o.cost, engine.denoiseSteps), costName: basename(o.cost) };
-  return { pace, costs: engineCosts(costs, engine.denoiseSteps, engine.engineDir), costName: 'engine.json' };
-}
-
-function namesOf(o: ReplayOptions): TopicNames {
-  const remaps = (o.remap ?? []).map((remap): [string, string] => {
-    const [from, to, more] = remap.split(':=');
-    if (from && to && more === undefined) return [from, to];
-    throw new OxygenError('USAGE', `--remap ${remap}: wanted is FROM:=TO`);
-  });
-  return {
-    namespace: `/${(o.namespace ?? '').replace(/^\/+|\/+$/g, '')}`,
-    remaps: new Map(remaps),
-    action: o['action-topic'] ?? null,
-    instructed: o.instruction !== undefined,
-  };
-}
-
-function noMessages({ path, faults }: Bag): OxygenError {
-  const why = faults.map(({ message }) => message).join('; ');
-  return new OxygenError(
-    'BAG_EMPTY',
-    why === '' ? `${path} has no messages` : `no message of ${path} can be read: ${why}`,
-  );
-}
-
-function spanOf(bag: Bag, o: ReplayOptions): Span {
-  const { startNs, endNs } = bag;
-  if (startNs === null || endNs === null) throw noMessages(bag);
-  const ns = (s: number): bigint => BigInt(Math.round(s * 1e9));
-  const fromNs = startNs + ns(seconds('start', o.start) ?? 0);
-  const lengthS = seconds('duration', o.duration);
-  // The last message belongs to it.
-  const untilNs = endNs + 1n;
-  const toNs = lengthS === null || fromNs + ns(lengthS) > untilNs ? untilNs : fromNs + ns(lengthS);
-  if (fromNs < toNs) return { startNs, fromNs, toNs };
-  const length = (Number(endNs - startNs) / 1e9).toFixed(3);
-  throw new OxygenError(
-    'USAGE',
-    `nothing is left to play: the bag is ${length} s long; see --start and --duration`,
-  );
 }
