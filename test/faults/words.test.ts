@@ -3,14 +3,16 @@ import { textsById } from '../ros/demo-scene';
 import { Peer, sleep, until } from '../ros/harness';
 import type { PeerEvent } from '../ros/harness';
 import { stalls } from '../support/stalls';
+import type { Stalls } from '../support/stalls';
 import { measured, seconds, useRig } from './rig';
 
 const rig = useRig(() => ({ parameters: { max_tokens: 512, tokens_per_frame: 1 } }));
 const STRING = 'std_msgs/msg/String';
-/** On a quiet machine it is 70.0; a flood that harms the stream takes off far more. */
-const OFF_HZ = 5;
-/** On a quiet machine 0.02 s. */
-const GAP_S = 0.3;
+/**
+ * What a flood may cost, s: mostly nothing. Now and then Fast DDS waits 200 ms inside itself while a peer floods it, in
+ * the node's call of it (none of its threads runs meanwhile); the peer has heard late before that.
+ */
+const COST_S = 0.5;
 
 /** A serialised std_msgs/String: CDR, little endian; rclpy would not let such texts through. */
 function rawString(text: Buffer): string {
@@ -28,9 +30,10 @@ const inForce = (text: string): Promise<PeerEvent> =>
 interface Rate {
   readonly hz: number;
   readonly gap: number;
-  /** With what the machine itself took away meanwhile. */
-  readonly least: number;
-  readonly most: number;
+  /** Time without ticks. */
+  readonly missing: number;
+  /** What the machine itself took away meanwhile. */
+  readonly lost: Stalls;
 }
 
 /**
@@ -48,18 +51,13 @@ async function rate(during: () => Promise<unknown>): Promise<Rate> {
   const times = peer.messages('action', from).map(event => event.t);
   const gap = Math.max(...times.slice(1).map((t, i) => t - times[i]!));
   const taken = seconds(after.stamp) - seconds(before.stamp);
-  const lost = stalls(times[0]!, times.at(-1)!);
-  return {
-    hz: (after.ticks - before.ticks) / taken,
-    gap,
-    least: 70 - OFF_HZ - (70 * lost.total) / taken,
-    most: GAP_S + lost.longest,
-  };
+  const hz = (after.ticks - before.ticks) / taken;
+  return { hz, gap, missing: taken * (1 - hz / 70), lost: stalls(times[0]!, times.at(-1)!) };
 }
 
-function unharmed({ hz, least }: Rate): void {
-  expect(hz).toBeGreaterThan(least);
-  expect(hz).toBeLessThan(70 + OFF_HZ);
+function unharmed({ hz, missing, lost }: Rate): void {
+  expect(missing).toBeLessThan(COST_S + lost.total);
+  expect(hz).toBeLessThan(71);
 }
 
 /** Another peer, since the one that counts commands must have time for them. */
@@ -80,7 +78,7 @@ test('2,000 instructions in a burst: the newest wins, 70 Hz unharmed', async () 
   });
   measured(`flood of instructions: ${seen.hz.toFixed(2)} Hz, longest gap`, seen.gap);
   unharmed(seen);
-  expect(seen.gap).toBeLessThan(seen.most);
+  expect(seen.gap).toBeLessThan(COST_S + seen.lost.longest);
 }, 30_000);
 
 test('2,000 requests in a burst: those that were not taken are refused and counted, 70 Hz unharmed', async () => {

@@ -1,7 +1,7 @@
 """stalls.py FILE: notes in FILE when this machine took its cores away, until standard input ends.
 
-Per core a process that only wants to wake every 4 ms, before all others where that is allowed. What keeps it from that for more
-than 10 ms is no work of the tests but another machine's. Lines `FROM UNTIL CORE`, seconds of CLOCK_MONOTONIC; the first
+Per core a process that only wants to wake every 8 ms, before all others where that is allowed. What keeps it from that for more
+than 16 ms is no work of the tests but another machine's. Lines `FROM UNTIL CORE`, seconds of CLOCK_MONOTONIC; the first
 line of a core says that it is watched, no stall.
 """
 
@@ -9,8 +9,8 @@ import os
 import sys
 import time
 
-WAKE_S = 0.004
-STALL_S = 0.010
+WAKE_S = 0.008
+STALL_S = 0.016
 
 
 def watch(path, core, parent):
