@@ -8,7 +8,7 @@ Commands (field `op`):
   publish      topic, type, qos, msg   once somebody listens, then event `published`; `stamp` (s) is added to now for
                                        msg.header.stamp, `file` fills msg.data, `raw` (hex) is sent in place of it all
   stream       name + as publish, hz   publishes again and again with fresh stamps; the same name replaces it. Of a
-                                       list in `stamp` each message takes the next; `frozen` is the time of the start
+                                       list in `stamp` each message takes the next; `frozen` is the time of the first
   unstream     name                    event `unstreamed`
   burst        as publish, count       with a number behind the text in msg.`field`, as fast as it goes, but not before
                                        somebody listens; event `published`
@@ -83,12 +83,14 @@ def plain(value):
     return [plain(v) for v in value]
 
 
-def stamp_of(spec, now_ns):
-    """What is to be done with the stamps of a publisher: nothing, or offsets (s) from now, or from its start."""
+def stamp_of(spec):
+    """What is to be done with the stamps of a publisher: nothing, or offsets (s) from now, or that of the first message."""
     if spec is None:
         return None
     if spec == "frozen":
-        return lambda _: now_ns
+        # Not that of the command: a message of the stream before may still be on its way out.
+        first = []
+        return lambda ns: first[0] if first else first.append(ns) or ns
     offsets = itertools.cycle(spec if isinstance(spec, list) else [spec])
     return lambda ns: ns + int(next(offsets) * 1e9)
 
@@ -179,7 +181,7 @@ class Bridge(Node):
                 message.data = file.read()
         if "raw" in command:
             message = bytes.fromhex(command["raw"])
-        return self.publishers_by_topic[key], message, stamp_of(command.get("stamp"), self.now_ns())
+        return self.publishers_by_topic[key], message, stamp_of(command.get("stamp"))
 
     def now_ns(self):
         return self.get_clock().now().nanoseconds
