@@ -123,7 +123,13 @@ class Bridge(Node):
     def on_stream(self, command):
         self.on_unstream(command)
         publisher, message, stamp = self.prepare(command)
-        timer = self.create_timer(1 / command["hz"], lambda: self.send(publisher, message, stamp))
+
+        def again():
+            # The executor still calls what was due when its timer was destroyed.
+            if self.streams.get(command["name"]) is timer:
+                self.send(publisher, message, stamp)
+
+        timer = self.create_timer(1 / command["hz"], again)
         self.streams[command["name"]] = timer
 
     def on_unstream(self, command):
