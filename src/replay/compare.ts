@@ -10,6 +10,7 @@
  * Nothing is judged before its time is over, so the order of calls at equal times does not matter. Times do not go
  * back: what comes with an older one counts as coming now, as it would for a robot.
  */
+import { binaryOf } from '../core/robot';
 import type { ActionDim } from '../core/robot';
 import type { ActionChunk } from '../core/types';
 import { ErrorSums } from './error-sums';
@@ -174,5 +175,5 @@ const recordedAt = (track: RecordedTrack, { kind }: ActionDim, atNs: number): nu
   kind === 'position' || kind === 'velocity' ? track.between(atNs) : track.inForce(atNs);
 
 /** A binary is one of two, whatever the model says in between. */
-const asPlayed = ({ kind, min, max }: ActionDim, value: number): number =>
-  kind !== 'binary' || Number.isNaN(value) ? value : value >= (min + max) / 2 ? max : min;
+const asPlayed = (dim: ActionDim, value: number): number =>
+  dim.kind !== 'binary' || Number.isNaN(value) ? value : binaryOf(dim, value);

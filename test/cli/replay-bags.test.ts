@@ -6,12 +6,12 @@ import { Database } from 'node-sqlite3-wasm';
 import type { ReplaySummary } from '../../src/replay/result';
 import { recorded, writeMcap, writeSqlite } from '../bag/rewrite';
 import type { Recorded } from '../bag/rewrite';
+import { ROBOT, replayWith } from '../replay/command';
 import { costFile } from '../replay/fixed-costs';
-import { engineDir, oxygen, ROOT } from '../support/engines';
+import { oxygen, ROOT } from '../support/engines';
 import type { CliResult } from '../support/engines';
 
 const SAMPLE = join(ROOT, 'demo/sample.mcap');
-const ROBOT = join(ROOT, 'config/robots/demo.yaml');
 const COMPLETE = 0;
 const REFUSED = 1;
 const PARTIAL = 3;
@@ -26,20 +26,7 @@ beforeAll(async () => {
   sample = await recorded(SAMPLE, 1.5);
 });
 
-const replay = (bag: string, ...more: readonly string[]): Promise<CliResult> =>
-  oxygen([
-    'replay',
-    bag,
-    '--engine',
-    engineDir('demo'),
-    '--robot',
-    ROBOT,
-    '--cost',
-    cost,
-    '--threads',
-    '1',
-    ...more,
-  ]);
+const replay = replayWith(cost);
 const info = (bag: string): Promise<CliResult> => oxygen(['replay', bag, '--info', '--robot', ROBOT]);
 
 /** Of the sample with every message changed; `nth` counts those of its topic. */

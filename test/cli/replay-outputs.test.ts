@@ -15,13 +15,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReplaySummary } from '../../src/replay/result';
+import { ROBOT } from '../replay/command';
 import { costFile } from '../replay/fixed-costs';
 import { framesOf } from '../replay/frame-log';
 import { SAMPLE } from '../replay/player';
 import { engineDir, ROOT } from '../support/engines';
 import type { CliResult } from '../support/engines';
 
-const ROBOT = join(ROOT, 'config/robots/demo.yaml');
 const FIRST_LOG = '{"stamp":"1"}\n';
 const FIRST_REPORT = '<!doctype html>\nfirst\n';
 

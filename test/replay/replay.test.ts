@@ -4,13 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReplaySummary } from '../../src/replay/result';
-import { engineDir, oxygen, ROOT } from '../support/engines';
-import type { CliResult } from '../support/engines';
+import { engineDir, oxygen } from '../support/engines';
+import { ROBOT, replayWith } from './command';
 import { costFile } from './fixed-costs';
 import { framesOf } from './frame-log';
 import { SAMPLE, bagContents } from './player';
 
-const ROBOT = join(ROOT, 'config/robots/demo.yaml');
 const WILD_CLOCK = join(__dirname, 'wild-clock.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'oxygen-replay-'));
@@ -23,20 +22,7 @@ const sha = (name: string): string =>
     .update(readFileSync(at(name)))
     .digest('hex');
 
-const replay = (bag: string, ...more: readonly string[]): Promise<CliResult> =>
-  oxygen([
-    'replay',
-    bag,
-    '--engine',
-    engineDir('demo'),
-    '--robot',
-    ROBOT,
-    '--cost',
-    cost,
-    '--threads',
-    '1',
-    ...more,
-  ]);
+const replay = replayWith(cost);
 
 /** With both results under that name; the summary, and what `replay` gives. */
 async function played(name: string, ...more: readonly string[]): Promise<ReplaySummary> {
